@@ -7,6 +7,7 @@ use polars::prelude::{
 
 use crate::{canonical::canonical, text_runs::runs_of};
 use model::{
+    address::Address,
     rows::{FromColumns, TableColumns},
     schema::Kind,
 };
@@ -79,6 +80,10 @@ impl TableColumns for FrameColumns<'_> {
             Some(texts) => runs_of(texts).for_each(|(rows, text)| each(text, rows.len())),
             None => each(None, self.height()),
         }
+    }
+
+    fn addresses(&self, column: &str) -> Vec<Option<Address>> {
+        model::rows::texts(self, column, Address::parse)
     }
 
     fn lists(&self, column: &str, each: &mut dyn FnMut(&[&str])) {

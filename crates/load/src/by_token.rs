@@ -3,10 +3,9 @@
 use std::{marker::PhantomData, ops::Range, sync::Arc};
 
 use crate::Table;
-use frames::{frame_rows::FromFrame, rows::Frames as _};
 use model::{
     address::Address,
-    rows::{HolderRow, PostFigures, SocialPost},
+    rows::{FromColumns, HolderRow, PostFigures, SocialPost},
 };
 use table::TableRows;
 
@@ -29,10 +28,10 @@ impl<T> Default for Typed<T> {
     }
 }
 
-impl<T: FromFrame> Typed<T> {
+impl<T: FromColumns> Typed<T> {
     pub(super) fn new(table: &Table) -> Self {
         Self {
-            rows: T::rows(&table.rows.slice(0..table.rows.height(), Some(T::COLUMNS))),
+            rows: T::from_columns(&table.rows.range(0..table.rows.height())),
             table: Some(Arc::clone(&table.rows)),
         }
     }
@@ -61,7 +60,7 @@ pub struct RowsOf<'a, T> {
     row: PhantomData<fn() -> T>,
 }
 
-impl<'a, T: FromFrame> RowsOf<'a, T> {
+impl<'a, T: FromColumns> RowsOf<'a, T> {
     pub(super) fn of(table: &'a TableRows, token: &Address) -> Self {
         Self {
             rows: table.rows_of(token),
@@ -108,7 +107,7 @@ impl<'a, T: FromFrame> RowsOf<'a, T> {
         self.each()
     }
 
-    fn each<R: FromFrame>(&self) -> impl Iterator<Item = R> + use<'a, T, R> {
+    fn each<R: FromColumns>(&self) -> impl Iterator<Item = R> + use<'a, T, R> {
         let (table, end) = (self.table, self.rows.end);
         self.rows
             .clone()
@@ -145,9 +144,9 @@ impl<'a> RowsOf<'a, HolderRow> {
     }
 }
 
-fn read<T: FromFrame>(table: &TableRows, rows: Range<usize>) -> Vec<T> {
+fn read<T: FromColumns>(table: &TableRows, rows: Range<usize>) -> Vec<T> {
     if rows.is_empty() {
         return Vec::new();
     }
-    T::rows(&table.slice(rows, Some(T::COLUMNS)))
+    T::from_columns(&table.range(rows))
 }

@@ -45,14 +45,14 @@ use crate::{
     rows_by_address::RowsByAddress,
 };
 pub use frames::{error::FrameError, report::TableFile};
-use frames::{frame_rows::FromFrame, rows::Frames as _};
+use frames::rows::Frames as _;
 use model::{
     address::Address,
     day_counts::DayCounts,
     field_hash::FieldHash,
     names,
     rows::{
-        AccountRow, ContractRow, CreationRow, DexRow, DisputeRow, FeeTierRow, FollowRow,
+        AccountRow, ContractRow, CreationRow, DexRow, DisputeRow, FeeTierRow, FollowRow, FromColumns,
         FundingRow, GasRow, HolderRow, KolRow, LabelRow, LockRow, PersonRow, PoolEventRow, PoolRow,
         Post, ReactionRow, ScamRow, TransferRow, YieldRow,
     },
@@ -216,19 +216,19 @@ impl Dataset {
     }
 
     /// Typed rows of the table `name`; empty where it is not loaded.
-    fn rows<T: FromFrame>(&self, name: &str) -> Vec<T> {
+    fn rows<T: FromColumns>(&self, name: &str) -> Vec<T> {
         self.table(name)
-            .map_or_else(Vec::new, |table| T::rows(&table.frame()))
+            .map_or_else(Vec::new, |table| table.typed())
     }
 
     /// Typed rows of the table `name`, read on demand; empty where it is not loaded.
-    fn runs<T: FromFrame>(&self, name: &str) -> RowsByAddress<T> {
+    fn runs<T: FromColumns>(&self, name: &str) -> RowsByAddress<T> {
         self.table(name)
             .map_or_else(RowsByAddress::default, RowsByAddress::new)
     }
 
     /// Typed rows of the small table `name` by the address that it is ordered by.
-    fn typed<T: FromFrame>(&self, name: &str) -> Typed<T> {
+    fn typed<T: FromColumns>(&self, name: &str) -> Typed<T> {
         self.table(name).map_or_else(Typed::default, Typed::new)
     }
 

@@ -14,6 +14,7 @@ use frames::{
 use model::{
     findings::Findings,
     schema::{Column, TableSchema},
+    rows::FromColumns,
     table_state::TableState,
     time::Time,
     token::TokenApart,
@@ -122,11 +123,20 @@ impl Table {
             .iter()
             .map(|column| column.name)
             .collect();
-        if self.rows.is_held() && self.engine.is_none() {
-            self.rows.slice(0..self.rows.height(), Some(&names))
-        } else {
-            DataFrame::default()
-        }
+        self.held().map_or_else(DataFrame::default, |rows| {
+            rows.slice(0..rows.height(), Some(&names))
+        })
+    }
+
+    /// The typed rows that are in memory; empty if they are in the cache or at an engine.
+    pub fn typed<T: FromColumns>(&self) -> Vec<T> {
+        self.held().map_or_else(Vec::new, |rows| {
+            T::from_columns(&rows.range(0..rows.height()))
+        })
+    }
+
+    fn held(&self) -> Option<&TableRows> {
+        (self.rows.is_held() && self.engine.is_none()).then_some(&*self.rows)
     }
 
     /// The rows in the cache, if the table is stored there.

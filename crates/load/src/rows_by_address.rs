@@ -4,8 +4,8 @@
 use std::{marker::PhantomData, ops::Range, sync::Arc};
 
 use crate::{Table, engine_rows::EngineRows};
-use frames::{frame_rows::FromFrame, rows::Frames as _};
-use model::{address::Address, data::AddressRows};
+use frames::rows::Frames as _;
+use model::{address::Address, data::AddressRows, rows::FromColumns};
 use table::TableRows;
 
 /// Rows read at once.
@@ -30,7 +30,7 @@ impl<T> Default for RowsByAddress<T> {
     }
 }
 
-impl<T: FromFrame> RowsByAddress<T> {
+impl<T: FromColumns> RowsByAddress<T> {
     pub fn new(table: &Table) -> Self {
         Self {
             table: Arc::clone(&table.rows),
@@ -51,11 +51,11 @@ impl<T: FromFrame> RowsByAddress<T> {
     }
 
     fn read(table: &TableRows, rows: Range<usize>) -> Vec<T> {
-        T::rows(&table.slice(rows, Some(T::COLUMNS)))
+        T::from_columns(&table.range(rows))
     }
 }
 
-impl<T: FromFrame> AddressRows<T> for RowsByAddress<T> {
+impl<T: FromColumns> AddressRows<T> for RowsByAddress<T> {
     fn is_empty(&self) -> bool {
         match &self.engine {
             Some(engine) => engine.rows == 0,

@@ -43,6 +43,8 @@ pub trait TableColumns {
     fn height(&self) -> usize;
     /// Calls `each` once per run of equal text cells, with the number of cells.
     fn texts(&self, column: &str, each: &mut dyn FnMut(Option<&str>, usize));
+    /// The addresses of a column.
+    fn addresses(&self, column: &str) -> Vec<Option<Address>>;
     /// Calls `each` with every list of texts.
     fn lists(&self, column: &str, each: &mut dyn FnMut(&[&str]));
     /// Times and days as their physical number.
@@ -397,8 +399,8 @@ macro_rules! cells {
 
 // The loader rejects every row with an empty key cell, so the defaults below never occur.
 cells! {
-    Option<Address>: |columns, name| texts(columns, name, Address::parse);
-    Address: |columns, name| texts(columns, name, Address::parse).into_iter().map(Option::unwrap_or_default).collect();
+    Option<Address>: |columns, name| columns.addresses(name);
+    Address: |columns, name| columns.addresses(name).into_iter().map(Option::unwrap_or_default).collect();
     Option<String>: |columns, name| texts(columns, name, |text| Some(text.to_owned()));
     String: |columns, name| texts(columns, name, |text| Some(text.to_owned())).into_iter().map(Option::unwrap_or_default).collect();
     IsGiven: |columns, name| texts(columns, name, |_| Some(())).into_iter().map(|cell| IsGiven(cell.is_some())).collect();

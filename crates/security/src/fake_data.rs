@@ -163,6 +163,10 @@ pub(crate) fn blank<R: FromColumns>() -> R {
             each(None, 1);
         }
 
+        fn addresses(&self, _: &str) -> Vec<Option<Address>> {
+            vec![None]
+        }
+
         fn lists(&self, _: &str, each: &mut dyn FnMut(&[&str])) {
             each(&[]);
         }

@@ -15,6 +15,7 @@ pub mod map;
 mod row_selection;
 pub mod rows;
 mod sort;
+mod typed;
 
 pub use self::{
     bounds::Extent,

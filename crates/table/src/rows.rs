@@ -289,6 +289,11 @@ impl TableRows {
         })
     }
 
+    /// The tokens of the rows, each with its share of them.
+    pub fn tokens_in(&self, rows: Range<usize>) -> impl Iterator<Item = (Address, Range<usize>)> {
+        self.index.tokens_in(rows)
+    }
+
     /// Index of the row's token among all tokens, which are ordered by address.
     pub fn owner_at(&self, row: usize) -> Option<usize> {
         self.index.owner_at(row)

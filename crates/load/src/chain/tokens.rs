@@ -55,7 +55,7 @@ pub(crate) fn fill(
     anew: bool,
     stopped: &dyn Fn() -> bool,
 ) -> HashSet<Address> {
-    let mut rows = TokenRow::rows(&table.frame());
+    let mut rows = table.typed::<TokenRow>();
     let is_bare = |row: &&TokenRow| row.symbol.is_none() && row.name.is_none();
     let bare: HashSet<Address> = rows
         .iter()
