@@ -2,7 +2,7 @@
 //! to one client.
 
 use std::{
-    collections::VecDeque,
+    collections::{HashMap, VecDeque},
     sync::{Arc, Mutex},
 };
 
@@ -23,6 +23,11 @@ use query::{
 
 /// Events kept for clients that reconnect.
 const EVENTS_KEPT: usize = 1_000;
+/// Triggers of an earlier run that are kept for them too.
+const STORED_KEPT: u64 = 200;
+/// Longest time, in milliseconds, between a trigger and its event. The ids of an earlier run are not stored, so the triggers of this time
+/// before the last event that a client received are sent again.
+const EVENT_AFTER: u64 = 60_000;
 
 /// An event type.
 #[derive(Debug, Clone, Copy)]
@@ -67,7 +72,8 @@ pub const EVENTS: &[EventKind] = &[
     },
     EventKind {
         name: MISSED,
-        meaning: "Events after `Last-Event-ID` are no longer stored; fetch the resources you follow again. This event has no id.",
+        meaning: "Events after `Last-Event-ID` are no longer stored, or the server restarted; fetch the resources you follow again. Alerts that fired \
+            before the restart follow without an id, those of the last minute perhaps once more: `fired_id` tells them apart. This event has no id.",
         data: SchemaGenerator::subschema_for::<Missed>,
     },
 ];
@@ -119,6 +125,8 @@ struct RecentEvents {
     /// Every event with a greater id is kept.
     complete_after: u64,
     events: VecDeque<(u64, Bytes)>,
+    /// Triggers of an earlier run by their time, oldest first.
+    before: Vec<(u64, Bytes)>,
 }
 
 impl EventLog {
@@ -129,6 +137,7 @@ impl EventLog {
             recent: Mutex::new(RecentEvents {
                 complete_after: now,
                 events: VecDeque::new(),
+                before: Vec::new(),
             }),
             newest: watch::Sender::new(now),
         }
@@ -139,7 +148,17 @@ impl EventLog {
         self.newest.subscribe()
     }
 
-    /// Returns at most `limit` events after `id` and the id of the last one; a `MISSED` event comes first if earlier ones are gone.
+    /// Keeps the triggers of an earlier run, oldest first.
+    fn restore(&self, fired: &[FiredAlert]) {
+        let encode = |fired: &FiredAlert| {
+            let time = fired.fired_at.0.unsigned_abs();
+            (time, encoded(None, FIRED, fired))
+        };
+        self.recent.locked().before = fired.iter().map(encode).collect();
+    }
+
+    /// Returns at most `limit` events after `id` and the id of the last one. If earlier ones are gone, a `MISSED` event comes first, and then
+    /// the triggers of an earlier run.
     pub(super) fn after(&self, id: u64, limit: usize) -> (Vec<Bytes>, u64) {
         let recent = self.recent.locked();
         let newest = *self.newest.borrow();
@@ -150,6 +169,9 @@ impl EventLog {
                 oldest: recent.events.front().map(|(id, _)| *id),
             };
             events.push(encoded(None, MISSED, &missed));
+            let since = id.saturating_sub(EVENT_AFTER);
+            let stored = recent.before.iter().filter(|(time, _)| *time >= since);
+            events.extend(stored.map(|(_, event)| event.clone()));
             received = recent.complete_after;
         }
         let from = recent.events.partition_point(|(id, _)| *id <= received);
@@ -175,9 +197,11 @@ impl EventLog {
 
 /// Appends the query service's events to the log until the service or the server stops.
 pub(super) async fn record(api: Arc<Api>, mut events: Receiver<ServiceEvent>) {
-    // First the alerts that fired right before the last shutdown.
+    restore_alerts(&api).await;
+    // Then the alerts that fired right before the last shutdown.
     let cursor = Arc::default();
     record_alerts(&api, &cursor).await;
+    let mut last_states = HashMap::new();
     loop {
         match events.recv().await {
             Ok(ServiceEvent::Reloaded(generation)) => {
@@ -192,7 +216,9 @@ pub(super) async fn record(api: Arc<Api>, mut events: Receiver<ServiceEvent>) {
                 let Some(jobs) = api.jobs.as_ref().map(Arc::clone) else {
                     continue;
                 };
-                if let Ok(Ok(job)) = tokio::task::spawn_blocking(move || jobs.job(&id)).await {
+                if let Ok(Ok(job)) = tokio::task::spawn_blocking(move || jobs.job(&id)).await
+                    && is_new_state(&mut last_states, &job)
+                {
                     api.events.add(JOB, &job);
                 }
             }
@@ -225,6 +251,33 @@ pub(super) async fn record(api: Arc<Api>, mut events: Receiver<ServiceEvent>) {
     }
 }
 
+/// Whether this is not the state that was last sent of the job: several updates may be read when all have happened.
+fn is_new_state(last_states: &mut HashMap<String, Job>, job: &Job) -> bool {
+    if last_states.get(&job.job_id) == Some(job) {
+        return false;
+    }
+    if last_states.len() >= EVENTS_KEPT {
+        last_states.clear();
+    }
+    last_states.insert(job.job_id.clone(), job.clone());
+    true
+}
+
+/// Restores the alerts that were sent before the program started, for clients that reconnect.
+async fn restore_alerts(api: &Arc<Api>) {
+    let api = Arc::clone(api);
+    let restore = move || {
+        let Some(jobs) = &api.jobs else { return };
+        match jobs.delivered(STORED_KEPT) {
+            Ok(fired) => api.events.restore(&fired),
+            Err(problem) => {
+                tracing::warn!("cannot read the triggers of alerts: {}", problem.detail);
+            }
+        }
+    };
+    tokio::task::spawn_blocking(restore).await.ok();
+}
+
 /// Appends the alerts that fired since the last call.
 async fn record_alerts(api: &Arc<Api>, cursor: &Arc<Mutex<AlertCursor>>) {
     let (api, cursor) = (Arc::clone(api), Arc::clone(cursor));
@@ -252,6 +305,8 @@ fn encoded(id: Option<u64>, kind: &str, data: &impl Serialize) -> Bytes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::{address::Address, time::Time};
+    use query::jobs::JobStatus;
 
     fn generations(events: &[Bytes]) -> Vec<String> {
         let text = |event: &Bytes| String::from_utf8_lossy(event).into_owned();
@@ -290,6 +345,48 @@ mod tests {
         );
         assert!(start < first && first < last && last == *log.watch().borrow());
         assert_eq!(log.after(last, 10), (vec![], last));
+    }
+
+    #[test]
+    fn a_client_of_an_earlier_run_gets_the_triggers_that_it_missed() {
+        let log = EventLog::new();
+        let start = *log.watch().borrow();
+        let fired = |fired_id: u64, before: u64| FiredAlert {
+            fired_id,
+            alert_id: "a".to_owned(),
+            token_address: Address([1; 20]),
+            symbol: None,
+            condition: "price>20".to_owned(),
+            fired_at: Time((start - before) as i64),
+        };
+        log.restore(&[fired(1, 400_000), fired(2, 200_000), fired(3, 1_000)]);
+        log.add(RELOADED, &Reloaded { generation: 1 });
+        let kinds = |id: u64| {
+            let (events, last) = log.after(id, 10);
+            assert_eq!(last, *log.watch().borrow());
+            let text = generations(&events).join("\n");
+            let fired = (1..=3).filter(|n| text.contains(&format!("\"fired_id\":{n},")));
+            let fired: Vec<u64> = fired.collect();
+            (text.contains("events.missed"), fired, events.len())
+        };
+        assert_eq!(kinds(start - 300_000), (true, vec![2, 3], 4));
+        assert_eq!(kinds(start - 190_000), (true, vec![2, 3], 4), "perhaps again");
+        assert_eq!(kinds(start - 100_000), (true, vec![3], 3));
+        assert_eq!(kinds(start), (false, vec![], 1), "of this run");
+    }
+
+    #[test]
+    fn a_state_of_a_job_is_sent_once() {
+        let job = |status| Job {
+            job_id: "j_1".to_owned(),
+            status,
+            tokens_used: 1,
+            tasks: Vec::new(),
+        };
+        let mut last = HashMap::new();
+        let sent = [JobStatus::Running, JobStatus::Completed, JobStatus::Completed]
+            .map(|status| is_new_state(&mut last, &job(status)));
+        assert_eq!(sent, [true, true, false]);
     }
 
     #[test]

@@ -84,6 +84,16 @@ impl Jobs {
         }
     }
 
+    /// The `limit` latest firings of the open dataset that were delivered before the program started, oldest first.
+    pub fn delivered(&self, limit: u64) -> Result<Vec<FiredAlert>> {
+        let shared = self.workers.shared();
+        let dataset = self.dataset();
+        let last = shared.delivered_before_start(&dataset)?;
+        let mut fired = shared.store.alerts(&dataset, limit, last.saturating_add(1))?.fired;
+        fired.reverse();
+        Ok(fired)
+    }
+
     pub(super) fn dataset(&self) -> String {
         open_dataset(&self.workers.shared().service)
     }
