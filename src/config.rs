@@ -34,7 +34,10 @@ use query::{
     service::{ServiceOptions, refresh::FeedOptions},
 };
 use tui::{graphics::Graphics, zone::DisplayZone};
-use wire::{self, Consent, Source, web::WebhookUrl};
+use wire::{
+    self, Consent, Source,
+    web::{WebhookSecret, WebhookUrl},
+};
 
 /// The file's name, in the working directory and in the user's configuration directory.
 pub const FILE: &str = "config.toml";
@@ -173,6 +176,7 @@ settings! {
     "alerts" alerts Alerts "Notifications outside tokendeck when an alert fires, up to one per second and 20 per minute." {
         command: Option<AlertCommand> = "[]", Expect::Command, "Program and arguments, run without a shell for up to 10 s, as in [\"notify-send\", \"--\", \"{symbol}\", \"{condition}\"]; {name}, {token_address} and {value} are replaced too. Empty: none.";
         webhook: Option<WebhookUrl> = "\"\"", Expect::Webhook, "URL to which each alert is posted as JSON, in the form of GET /alerts. Empty: none.";
+        webhook_secret: Option<WebhookSecret> = "\"\"", Expect::WebhookSecret, "Secret that signs what the webhook receives, as in \"whsec_…\". Empty: not signed.";
         webhook_text: String = "\"\"", Expect::Member, "JSON field in which a chat service expects the text: \"text\" for Slack and Mattermost, \"content\" for Discord. Empty: none.";
     }
     "deck" service ServiceSettings "The query service." {
@@ -300,6 +304,7 @@ impl Alerts {
         AlertRoutes {
             command: self.command.clone(),
             webhook: self.webhook.clone(),
+            webhook_secret: self.webhook_secret.clone(),
             webhook_text: self.webhook_text.clone(),
         }
     }

@@ -7,7 +7,10 @@ use toml::de::DeValue;
 use model::toml_reader::{integer, number};
 use query::jobs::{AlertCommand, AlertRoutes};
 use tui::{graphics::Graphics, zone::DisplayZone};
-use wire::{Consent, web::WebhookUrl};
+use wire::{
+    Consent,
+    web::{WebhookSecret, WebhookUrl},
+};
 
 /// Accepted values of a setting.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -28,6 +31,8 @@ pub enum Expect {
     Command,
     /// A URL that messages are posted to; empty for none.
     Webhook,
+    /// A secret that messages to a webhook are signed with; empty for none.
+    WebhookSecret,
     /// The JSON field of a webhook for the text; empty for none.
     Member,
     /// Inclusive range.
@@ -52,6 +57,7 @@ impl Expect {
             Self::Consent => "\"ask\", true or false".into(),
             Self::Command => AlertCommand::expected(),
             Self::Webhook => "a URL that starts with https://, or with http:// on this machine or its network; empty for none".into(),
+            Self::WebhookSecret => "`whsec_` and 24 to 64 bytes in base64; empty for none".into(),
             Self::Member => "the name of a JSON field, such as `text` or `content`; empty for none".into(),
             Self::Whole(least, most) => format!("a whole number from {least} to {most}"),
             Self::Number(least, most) => format!("a number from {least} to {most}"),
@@ -60,7 +66,7 @@ impl Expect {
 
     /// Whether the value may hold a key, and is therefore not shown.
     pub(super) fn is_secret(self) -> bool {
-        self == Self::Webhook
+        matches!(self, Self::Webhook | Self::WebhookSecret)
     }
 }
 
@@ -226,6 +232,17 @@ impl SettingValue for Option<WebhookUrl> {
             Some(None)
         } else {
             WebhookUrl::parse(text).map(Some)
+        }
+    }
+}
+
+impl SettingValue for Option<WebhookSecret> {
+    fn read(value: &DeValue<'_>, _: Expect, _: &Path) -> Option<Self> {
+        let text = value.as_str()?;
+        if text.is_empty() {
+            Some(None)
+        } else {
+            WebhookSecret::parse(text).map(Some)
         }
     }
 }

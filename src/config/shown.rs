@@ -1,8 +1,8 @@
-//! The effective configuration as text: every setting with its value and origin. It can be parsed as `config.toml` again.
+//! The effective configuration as text: every setting with its value and origin. It can be parsed as `config.toml` again, but for a secret.
 
 use std::{borrow::Cow, fmt::Write as _};
 
-use super::{Config, KEYS_SECTION, SECTIONS, SETTINGS, SettingRow, VARIABLE, sources};
+use super::{Config, Expect, KEYS_SECTION, SECTIONS, SETTINGS, SettingRow, VARIABLE, sources};
 use wire::{Source, SourceKind};
 
 /// A setting of the file: its text and its line.
@@ -101,10 +101,11 @@ impl Config {
         text
     }
 
-    /// The value as written; for a URL that may contain a key, only scheme and host.
+    /// The value as written; of a URL that may contain a key, only scheme and host, and of a secret, nothing.
     fn shown_value<'a>(&self, row: &SettingRow, given: &'a GivenSetting) -> Cow<'a, str> {
-        match &self.alerts.webhook {
-            Some(webhook) if row.expect.is_secret() => format!("\"{}/…\"", webhook.origin()).into(),
+        match (row.expect, &self.alerts.webhook) {
+            (Expect::Webhook, Some(webhook)) => format!("\"{}/…\"", webhook.origin()).into(),
+            (Expect::WebhookSecret, _) if self.alerts.webhook_secret.is_some() => "\"…\"".into(),
             _ => given.value.as_str().into(),
         }
     }
@@ -281,6 +282,11 @@ mod tests {
                 .command,
             config.alerts.command
         );
+        let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+        let text_with_secret = format!("[alerts]\nwebhook_secret = '{secret}'");
+        let signed = Config::parse(None, &text_with_secret).expect("a good file");
+        let shown = signed.in_force(|_| None);
+        assert!(shown.contains("webhook_secret = \"…\"") && !shown.contains(secret));
         let other = Config::parse(None, &text.replace("?key=", "?k=")).expect("a good file");
         assert_eq!(config.differs(&other), ["alerts.webhook"]);
     }

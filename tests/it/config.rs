@@ -171,6 +171,10 @@ fn wrong_values_are_told_with_what_was_expected() {
             "`alerts.webhook`: expected a URL that starts with https://, or with http:// on this machine or its network; empty for none",
         ),
         (
+            "alerts.webhook_secret = 'verysecret'",
+            "`alerts.webhook_secret`: expected `whsec_` and 24 to 64 bytes in base64; empty for none",
+        ),
+        (
             "alerts.webhook_text = 'symbol'",
             "`alerts.webhook_text` is 'symbol': expected the name of a JSON field, such as `text` or `content`; empty for none",
         ),

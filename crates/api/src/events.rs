@@ -370,7 +370,11 @@ mod tests {
             (text.contains("events.missed"), fired, events.len())
         };
         assert_eq!(kinds(start - 300_000), (true, vec![2, 3], 4));
-        assert_eq!(kinds(start - 190_000), (true, vec![2, 3], 4), "perhaps again");
+        assert_eq!(
+            kinds(start - 190_000),
+            (true, vec![2, 3], 4),
+            "perhaps again"
+        );
         assert_eq!(kinds(start - 100_000), (true, vec![3], 3));
         assert_eq!(kinds(start), (false, vec![], 1), "of this run");
     }
@@ -384,8 +388,12 @@ mod tests {
             tasks: Vec::new(),
         };
         let mut last = HashMap::new();
-        let sent = [JobStatus::Running, JobStatus::Completed, JobStatus::Completed]
-            .map(|status| is_new_state(&mut last, &job(status)));
+        let sent = [
+            JobStatus::Running,
+            JobStatus::Completed,
+            JobStatus::Completed,
+        ]
+        .map(|status| is_new_state(&mut last, &job(status)));
         assert_eq!(sent, [true, true, false]);
     }
 

@@ -44,17 +44,17 @@ use crate::{
     by_token::Typed, candle_table::CandleTable, chain::ChainStates, count_table::CountTable,
     rows_by_address::RowsByAddress,
 };
-pub use frames::{error::FrameError, report::TableFile};
 use frames::rows::Frames as _;
+pub use frames::{error::FrameError, report::TableFile};
 use model::{
     address::Address,
     day_counts::DayCounts,
     field_hash::FieldHash,
     names,
     rows::{
-        AccountRow, ContractRow, CreationRow, DexRow, DisputeRow, FeeTierRow, FollowRow, FromColumns,
-        FundingRow, GasRow, HolderRow, KolRow, LabelRow, LockRow, PersonRow, PoolEventRow, PoolRow,
-        Post, ReactionRow, ScamRow, TransferRow, YieldRow,
+        AccountRow, ContractRow, CreationRow, DexRow, DisputeRow, FeeTierRow, FollowRow,
+        FromColumns, FundingRow, GasRow, HolderRow, KolRow, LabelRow, LockRow, PersonRow,
+        PoolEventRow, PoolRow, Post, ReactionRow, ScamRow, TransferRow, YieldRow,
     },
     scalar::Scalar,
     schema::{TABLES, TableSchema},

@@ -13,8 +13,8 @@ use frames::{
 };
 use model::{
     findings::Findings,
-    schema::{Column, TableSchema},
     rows::FromColumns,
+    schema::{Column, TableSchema},
     table_state::TableState,
     time::Time,
     token::TokenApart,

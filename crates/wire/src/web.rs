@@ -20,7 +20,7 @@ use reqwest::{
 };
 use tokio::sync::Semaphore;
 
-pub use self::post::WebhookUrl;
+pub use self::post::{WebhookMessage, WebhookSecret, WebhookUrl};
 use super::{
     Fault, RemoteClient, amount,
     client::{BodyFault, Connector, body, retry_after},

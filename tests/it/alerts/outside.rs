@@ -19,7 +19,7 @@ use query::{
 };
 use serde_json::{Value, json};
 use tokio::sync::broadcast;
-use wire::web::WebhookUrl;
+use wire::web::{WebhookSecret, WebhookUrl};
 
 use super::{A, B, Bench, ROUND, request, write};
 use crate::wait::{stays, wait_for, wait_until};
@@ -153,7 +153,7 @@ fn of_a_hundred_alerts_at_once_few_are_told_and_the_rest_is_a_number() {
     );
 }
 
-/// A server that answers its requests with these heads, and tells their first lines and bodies.
+/// A server that answers its requests with these heads, and tells their first lines, followed by those of a signature, and bodies.
 fn server(heads: &'static [&'static str]) -> (AlertRoutes, String, Receiver<(String, Value)>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let origin = format!("http://{}", listener.local_addr().unwrap());
@@ -172,6 +172,10 @@ fn server(heads: &'static [&'static str]) -> (AlertRoutes, String, Receiver<(Str
             {
                 if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
                     length = value.trim().parse().unwrap();
+                }
+                if line.starts_with("webhook-") {
+                    first += &line;
+                    first.push('\n');
                 }
             }
             let mut body = vec![0; length];
@@ -224,6 +228,26 @@ fn a_webhook_is_posted_what_fired_and_once_more_where_the_server_fails() {
         (first, body),
         "the same once more"
     );
+}
+
+#[test]
+fn a_webhook_with_a_secret_is_posted_a_signature() {
+    let (mut routes, _, requests) = server(&["200 OK"]);
+    routes.webhook_secret = WebhookSecret::parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
+    let bench = Bench::telling(&[(A, "A", 10.0)], routes);
+    let id = bench
+        .jobs
+        .add_alert(&request(Some(A), "price>20"), &Progress::default())
+        .unwrap()
+        .alert_id;
+    bench.load(&[(A, "A", 30.0)], &id);
+    let (head, _) = requests.recv_timeout(crate::wait::PATIENCE).unwrap();
+    let fired_id = bench.list().fired[0].fired_id;
+    assert!(
+        head.contains(&format!("webhook-id: fired_{fired_id}\n")),
+        "{head}"
+    );
+    assert!(head.contains("webhook-timestamp: 1") && head.contains("webhook-signature: v1,"));
 }
 
 #[test]

@@ -89,7 +89,10 @@ impl Jobs {
         let shared = self.workers.shared();
         let dataset = self.dataset();
         let last = shared.delivered_before_start(&dataset)?;
-        let mut fired = shared.store.alerts(&dataset, limit, last.saturating_add(1))?.fired;
+        let mut fired = shared
+            .store
+            .alerts(&dataset, limit, last.saturating_add(1))?
+            .fired;
         fired.reverse();
         Ok(fired)
     }

@@ -17,8 +17,11 @@ use crate::{
     error::NotifyError,
     service::{QueryService, ServiceEvent},
 };
-use model::{address::Address, format::plural, locks::Locked as _, time::Time};
-use wire::{RemoteClient, web::WebhookUrl};
+use model::{address::Address, format::plural, locks::Locked as _, time::Time, wall_clock::now};
+use wire::{
+    RemoteClient,
+    web::{WebhookMessage, WebhookSecret, WebhookUrl},
+};
 
 /// Time between two starts.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -35,6 +38,8 @@ const IDLE: Duration = Duration::from_millis(500);
 pub struct AlertRoutes {
     pub command: Option<AlertCommand>,
     pub webhook: Option<WebhookUrl>,
+    /// Signs what the webhook receives.
+    pub webhook_secret: Option<WebhookSecret>,
     /// Field of the webhook's JSON with the alert as text; empty for none.
     pub webhook_text: String,
 }
@@ -64,6 +69,7 @@ impl AlertRoutes {
         let webhook = self.webhook.clone().zip(wire.cloned());
         let webhook = webhook.map(|(url, wire)| MessageRoute::Webhook {
             url,
+            secret: self.webhook_secret.clone(),
             text: self.webhook_text.clone(),
             wire,
         });
@@ -91,6 +97,7 @@ enum MessageRoute {
     Command(AlertCommand),
     Webhook {
         url: WebhookUrl,
+        secret: Option<WebhookSecret>,
         text: String,
         wire: Arc<RemoteClient>,
     },
@@ -108,9 +115,20 @@ impl MessageRoute {
     fn tell(&self, message: &AlertMessage, stopped: &dyn Fn() -> bool) -> Result<(), NotifyError> {
         match self {
             Self::Command(command) => command.run(message, COMMAND_TIME, stopped),
-            Self::Webhook { url, text, wire } => {
-                let json = body(message, text).ok_or(NotifyError::NotJson)?;
-                wire.post(url, json, stopped).map_err(NotifyError::Webhook)
+            Self::Webhook {
+                url,
+                secret,
+                text,
+                wire,
+            } => {
+                let message = WebhookMessage {
+                    id: format!("fired_{}", message.fired.fired_id),
+                    seconds: now().0.div_euclid(1_000),
+                    json: body(message, text).ok_or(NotifyError::NotJson)?,
+                    secret: secret.clone(),
+                };
+                wire.post(url, message, stopped)
+                    .map_err(NotifyError::Webhook)
             }
         }
     }

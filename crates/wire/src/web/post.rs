@@ -1,9 +1,11 @@
-//! Messages to a webhook that the user's configuration names: one small JSON body each. Redirects are not followed and responses are not
-//! read. Chat services put a token into the URL, so only its host is ever shown, also in errors.
+//! Messages to a webhook that the user's configuration names: one small JSON body each, signed if there is a secret. Redirects are not
+//! followed and responses are not read. Chat services put a token into the URL, so only its host is ever shown, also in errors.
 
 use std::{fmt, sync::Arc, time::Duration};
 
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use reqwest::{Client, Url, header::CONTENT_TYPE, redirect};
+use ring::hmac;
 
 use super::{WebFault, request_fault};
 use crate::{Fault, RemoteClient, client::Connector, locked, place::is_private_host};
@@ -38,30 +40,85 @@ impl fmt::Debug for WebhookUrl {
     }
 }
 
+/// What begins the text of a secret.
+const SECRET_PREFIX: &str = "whsec_";
+/// Bytes of a secret.
+const SECRET_BYTES: std::ops::RangeInclusive<usize> = 24..=64;
+
+/// The secret that messages are signed with, so that the recipient knows that they come from here and when. Source of the format: Standard
+/// Webhooks 1.0.0, symmetric signatures.
+#[derive(Clone, PartialEq, Eq)]
+pub struct WebhookSecret(Vec<u8>);
+
+impl WebhookSecret {
+    /// Parses `whsec_` and 24 to 64 bytes in base64.
+    pub fn parse(text: &str) -> Option<Self> {
+        let bytes = BASE64_STANDARD.decode(text.strip_prefix(SECRET_PREFIX)?);
+        let bytes = bytes
+            .ok()
+            .filter(|bytes| SECRET_BYTES.contains(&bytes.len()))?;
+        Some(Self(bytes))
+    }
+
+    /// The signature of the message with this id, sent at this time in seconds since 1970.
+    fn sign(&self, id: &str, seconds: i64, body: &[u8]) -> String {
+        let key = hmac::Key::new(hmac::HMAC_SHA256, &self.0);
+        let mut signed = hmac::Context::with_key(&key);
+        signed.update(format!("{id}.{seconds}.").as_bytes());
+        signed.update(body);
+        format!("v1,{}", BASE64_STANDARD.encode(signed.sign()))
+    }
+}
+
+impl fmt::Debug for WebhookSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("WebhookSecret(…)")
+    }
+}
+
+/// A message to a webhook.
+#[derive(Debug, Clone)]
+pub struct WebhookMessage {
+    /// The same whenever the message is sent again.
+    pub id: String,
+    /// Seconds since 1970.
+    pub seconds: i64,
+    pub json: Vec<u8>,
+    pub secret: Option<WebhookSecret>,
+}
+
 impl RemoteClient {
-    /// Posts the JSON, with one retry if the server fails. The error continues "`ORIGIN` …".
+    /// Posts the message, with one retry if the server fails. The error continues "`ORIGIN` …".
     pub fn post(
         self: &Arc<Self>,
         webhook: &WebhookUrl,
-        json: Vec<u8>,
+        message: WebhookMessage,
         stopped: &dyn Fn() -> bool,
     ) -> Result<(), Fault> {
         let (wire, webhook) = (Arc::clone(self), webhook.clone());
-        self.wait(stopped, async move { wire.post_json(&webhook, json).await })
+        self.wait(
+            stopped,
+            async move { wire.post_json(&webhook, message).await },
+        )
     }
 
-    async fn post_json(&self, webhook: &WebhookUrl, json: Vec<u8>) -> Result<(), Fault> {
+    async fn post_json(&self, webhook: &WebhookUrl, message: WebhookMessage) -> Result<(), Fault> {
         let client = self.webhook_client(webhook)?;
         let mut is_retry = false;
         loop {
             let status = {
                 let _asking = self.ask(&webhook.origin());
-                let sent = client
+                let mut request = client
                     .post(webhook.0.clone())
-                    .header(CONTENT_TYPE, "application/json")
-                    .body(json.clone())
-                    .send()
-                    .await;
+                    .header(CONTENT_TYPE, "application/json");
+                if let Some(secret) = &message.secret {
+                    let signature = secret.sign(&message.id, message.seconds, &message.json);
+                    request = request
+                        .header("webhook-id", &message.id)
+                        .header("webhook-timestamp", message.seconds)
+                        .header("webhook-signature", signature);
+                }
+                let sent = request.body(message.json.clone()).send().await;
                 sent.map_err(|error| match request_fault(&error) {
                     WebFault::Later(..) if error.is_timeout() => {
                         Fault::Unavailable("did not respond in time".to_owned())
@@ -113,6 +170,32 @@ impl RemoteClient {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_signature_is_that_of_the_standard() {
+        // The example of the Standard Webhooks specification.
+        let secret = WebhookSecret::parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").expect("good");
+        assert_eq!(
+            secret.sign(
+                "msg_p5jXN8AQM9LWM0D4loKWxJek",
+                1_614_265_330,
+                br#"{"test": 2432232314}"#
+            ),
+            "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
+        );
+        assert_eq!(format!("{secret:?}"), "WebhookSecret(…)");
+        let bytes = |count| format!("whsec_{}", BASE64_STANDARD.encode(vec![7; count]));
+        for (text, is_good) in [
+            (bytes(23), false),
+            (bytes(24), true),
+            (bytes(64), true),
+            (bytes(65), false),
+            ("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw".to_owned(), false),
+            ("whsec_?".to_owned(), false),
+        ] {
+            assert_eq!(WebhookSecret::parse(&text).is_some(), is_good, "{text}");
+        }
+    }
 
     #[test]
     fn messages_go_encrypted_or_stay_in_the_network() {
