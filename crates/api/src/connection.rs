@@ -23,6 +23,9 @@ use tokio::{
 
 use model::error::{Code, Problem};
 
+/// How long a request is still answered whose client closed its side: it may only have finished sending, or it may be gone, and then its
+/// query is to be canceled.
+const HALF_CLOSED_TIME: Duration = Duration::from_secs(2);
 /// Write timeout: how long a client may leave an answer unread.
 const UNREAD_TIME: Duration = Duration::from_secs(30);
 
@@ -116,6 +119,8 @@ pub(super) struct WatchedStream {
     idle_time: Duration,
     /// When the client stopped reading; `None` while writes progress.
     stalled: Option<Instant>,
+    /// When the client closed its side while its request was being answered.
+    closed: Option<Instant>,
     /// What is left of the answer to a head that cannot be read.
     refusal: Option<Bytes>,
     /// Created at the first wait and seldom reset, since a reset costs more than a wake-up that is too early and only reads the clock.
@@ -135,9 +140,14 @@ impl WatchedStream {
             header_time,
             idle_time,
             stalled: None,
+            closed: None,
             refusal: None,
             alarm: None,
         }
+    }
+
+    fn is_answering(&self) -> bool {
+        !self.state.is(Phase::Head) && !self.state.is(Phase::IdleHolding)
     }
 
     /// Deadline for the client's next bytes; `None` while none are due.
@@ -221,7 +231,18 @@ impl AsyncRead for WatchedStream {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
-        let outcome = Pin::new(&mut self.stream).poll_read(context, buffer);
+        let outcome = if self.closed.is_some() {
+            Poll::Ready(Ok(()))
+        } else {
+            Pin::new(&mut self.stream).poll_read(context, buffer)
+        };
+        let is_end = buffer.filled().len() == before && buffer.remaining() > 0;
+        if matches!(outcome, Poll::Ready(Ok(()))) && is_end && self.is_answering() {
+            let closed = *self.closed.get_or_insert_with(Instant::now);
+            if !self.overdue(closed + HALF_CLOSED_TIME, context) {
+                return Poll::Pending;
+            }
+        }
         if outcome.is_ready() {
             if buffer.filled().len() > before && self.state.is(Phase::IdleHolding) {
                 self.state.enter(Phase::Head, Instant::now());

@@ -1,4 +1,4 @@
-//! The checks that every request must pass, in order: size of target and headers, Host, key, rate limit. Routing, bodies and parameters are
+//! The checks that every request must pass, in order: size of target and headers, Host, key, origin, rate limit. Routing, bodies and parameters are
 //! checked later; nothing here reads a body.
 
 use std::time::Instant;
@@ -36,6 +36,9 @@ pub(super) fn admit(api: &Api, parts: &Parts) -> Result<()> {
         return Ok(());
     }
     let key = check_key(api, &parts.headers)?;
+    if !parts.method.is_safe() {
+        check_origin(api, &parts.headers)?;
+    }
     api.rate
         .as_ref()
         .map_or(Ok(()), |rate| rate.take(key, Instant::now()))
@@ -183,7 +186,7 @@ pub(super) fn too_large() -> Problem {
 }
 
 /// Refuses browser requests from an origin that is neither ours nor configured (CSRF). Requests without `Origin` come from no such page.
-pub(super) fn check_origin(api: &Api, headers: &HeaderMap) -> Result<()> {
+fn check_origin(api: &Api, headers: &HeaderMap) -> Result<()> {
     let host = headers.get(HOST).map(HeaderValue::as_bytes);
     let own = |origin: &[u8]| {
         [&b"http://"[..], b"https://"]

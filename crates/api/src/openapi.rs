@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 
 use super::{
     call::{Answered, Call, HandlerStep},
-    endpoint::{Content, DEEP_ANALYSIS, Endpoint, Shape, TAGS},
+    endpoint::{Content, DEEP_ANALYSIS, Endpoint, Shape, TAGS, Verb},
     events::EVENTS,
     format::{REPORT_FORMATS, ROW_FORMATS},
     reply,
@@ -25,8 +25,8 @@ use model::error::{CODES, Code, ProblemBody};
 use query::queries::{
     Dated, Query,
     parameter::{
-        AS_OF_PARAMETER, EXAMPLE_TOKEN, EXPLAIN, GENERATION_PARAMETER, NamedToken, Parameter,
-        ParameterKind, STRICT_PARAMETER,
+        AS_OF, AS_OF_PARAMETER, EXAMPLE_TOKEN, EXPLAIN, GENERATION_PARAMETER, NamedToken,
+        Parameter, ParameterKind, STRICT_PARAMETER,
     },
 };
 
@@ -91,6 +91,7 @@ fn document(endpoints: &[Endpoint]) -> Value {
         "info": {
             "title": "tokendeck",
             "version": env!("CARGO_PKG_VERSION"),
+            "license": { "name": "MIT", "identifier": "MIT" },
             "summary": "Token analytics and yield optimization over your own datasets.",
             "description": format!(
                 "Addresses are case-insensitive in requests and lower case in responses. Money is USD, APY percent, fractions 0–1. `{}` \
@@ -230,6 +231,13 @@ fn answers(endpoint: &Endpoint, schemas: &mut SchemaGenerator) -> Map<String, Va
             json!({ "description": meaning, "headers": headers.clone() }),
         );
     }
+    if endpoint.path == "/mcp" {
+        let meaning = "A notification was received; it has no answer.";
+        answers.insert(
+            "202".into(),
+            json!({ "description": meaning, "headers": headers.clone() }),
+        );
+    }
     let mut success = json!({ "description": endpoint.summary, "headers": headers });
     if let Some(content) = content_of(endpoint, schemas) {
         success["content"] = content;
@@ -351,6 +359,9 @@ fn codes_of(endpoint: &Endpoint) -> Vec<Code> {
     if !endpoint.open {
         codes.extend([Code::Unauthorized, Code::TooManyRequests, Code::Busy]);
     }
+    if endpoint.verb != Verb::Get {
+        codes.push(Code::ForeignOrigin);
+    }
     if endpoint.needs_data() {
         codes.extend([Code::Loading, Code::SourceUnavailable, Code::Cancelled]);
     }
@@ -433,6 +444,9 @@ fn described(parameter: &Parameter) -> Value {
         "description": parameter.meaning,
         "schema": value_of(parameter.kind),
     });
+    if parameter.name == AS_OF {
+        described["schema"] = lists::as_of();
+    }
     if matches!(parameter.kind, ParameterKind::Address) {
         described["example"] = EXAMPLE_TOKEN.into();
     }

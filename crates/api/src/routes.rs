@@ -258,12 +258,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
     },
     Endpoint {
         verb: Verb::Post,
-        codes: &[
-            Code::ForeignOrigin,
-            Code::Loading,
-            Code::SourceUnavailable,
-            Code::Cancelled,
-        ],
+        codes: &[Code::Loading, Code::SourceUnavailable, Code::Cancelled],
         body: Some(mcp::message_schema),
         ..plain("/mcp", "mcp", MCP, Content::Document, Body(mcp::answer))
     },

@@ -67,8 +67,19 @@ pub struct IndicatorRow {
     /// `bollinger_20_2_lower`, `bollinger_20_2_middle`, `bollinger_20_2_upper`. Null during the warm-up (too few earlier candles), if a
     /// required volume is unknown, or before the token's first post for `mentions`.
     #[serde(flatten, serialize_with = "in_order")]
-    #[schemars(with = "BTreeMap<String, Option<f64>>")]
+    #[schemars(with = "BTreeMap<String, IndicatorCell>")]
     pub values: Vec<(Arc<str>, Option<f64>)>,
+}
+
+/// The schema of an indicator's value: a number or null. It allows a text too, because generators of clients require that of the fields beside
+/// `timestamp`, which is one.
+#[expect(dead_code, reason = "only its schema is used")]
+#[derive(JsonSchema)]
+#[schemars(untagged, inline)]
+enum IndicatorCell {
+    Number(f64),
+    Text(String),
+    None,
 }
 
 fn in_order<S: Serializer>(

@@ -14,8 +14,12 @@ use model::{
 /// The members of a JSON object as source text, in order, so that duplicate keys and number literals can be checked as sent.
 type Members<'a> = Vec<(Cow<'a, str>, &'a RawValue)>;
 
+/// What some editors and shells put before a text in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// Parses the body as JSON, without checking values.
 pub fn well_formed(body: &[u8]) -> Result<&RawValue> {
+    let body = body.strip_prefix(BYTE_ORDER_MARK).unwrap_or(body);
     serde_json::from_slice(body).map_err(|error| {
         Problem::new(
             Code::InvalidJson,

@@ -54,10 +54,10 @@ request! {
         /// As `conditions`. `None`: by match rank, then by market cap.
         sort: Option<String> = sort::<TokenEntry>(
             None,
-            "Up to 4 columns, comma-separated; `-` for descending. Default: best match first, then -market_cap.",
+            "Up to 4 columns, comma-separated; `-` for descending. Default: best match first, then -market_cap, then -liquidity.",
         ),
         /// Figures out of `fields::FIELDS`, in its order.
-        fields: Vec<&'static str> = parameter("fields", ParameterKind::Words(FIELDS), "Metrics to add, comma-separated."),
+        fields: Vec<&'static str> = parameter("fields", ParameterKind::Words(FIELDS), "Metrics to add to the fields that are always there, comma-separated."),
         /// Members of a token, in their order; empty: all but the figures not in `fields`.
         only: Vec<&'static str> = only::<TokenEntry>(),
         page: u64 = PAGE,

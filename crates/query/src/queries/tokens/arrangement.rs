@@ -80,11 +80,24 @@ impl TokenListQuery {
         // Nobody may be waiting any more, and sorting takes long.
         let (done, total) = progress.state();
         progress.step(done, total)?;
-        let cap = |place: u32| tokens.get(place as usize)?.market_cap;
+        let by_size = |a: u32, b: u32| {
+            let of = |place: u32, figure: fn(&TokenSummary) -> Option<f64>| {
+                tokens.get(place as usize).and_then(figure)
+            };
+            // Where no market cap is known, the token that trades comes before its namesakes.
+            let figures: [fn(&TokenSummary) -> Option<f64>; 3] = [
+                |token| token.market_cap,
+                |token| token.liquidity,
+                |token| token.price.map(|_| 1.0),
+            ];
+            let orders = figures.map(|figure| descending(of(a, figure), of(b, figure)));
+            orders
+                .into_iter()
+                .fold(Ordering::Equal, |order, next| order.then(next))
+        };
         let ties = |(rank_a, a): &Hit, (rank_b, b): &Hit| {
             let unsorted = if self.sort.is_empty() {
-                let by_cap = || descending(cap(*a), cap(*b));
-                rank_a.cmp(rank_b).then_with(by_cap)
+                rank_a.cmp(rank_b).then_with(|| by_size(*a, *b))
             } else {
                 Ordering::Equal
             };
@@ -295,6 +308,22 @@ mod tests {
             let found = arranged(&snapshot, query);
             assert_eq!(found.places, expected, "{sort:?} {filter}");
         }
+    }
+
+    #[test]
+    fn of_namesakes_without_a_market_cap_the_one_that_trades_is_first() {
+        let snapshot = snapshot(&[
+            (
+                "tokens",
+                "token_address,symbol,name,chain,price\n0x1,U,U,eth,\n0x2,U,U,eth,2\n0x3,U,U,eth,\n0x4,U,U,eth,",
+            ),
+            (
+                "pools",
+                "address,dex_id,chain,token0,token1,pair,liquidity,volume24h\n0x9,d,eth,0x3,0x8,U/W,500,1\n0x7,d,eth,0x4,0x8,U/W,900,1",
+            ),
+        ]);
+        let found = arranged(&snapshot, query(&snapshot, "", &[]));
+        assert_eq!(found.places, [3, 2, 1, 0]);
     }
 
     #[test]
