@@ -1,5 +1,6 @@
 //! Parity of the Model Context Protocol: every tool gives its endpoint's answer, over HTTP and over stdio, as called by rmcp's own client.
 
+mod figures;
 mod protocol;
 
 use std::{
@@ -272,7 +273,15 @@ fn compare(client: &Client, tool: &str, mut given: JsonObject, (status, sent): &
         .iter()
         .find(|endpoint| endpoint.name == tool)
         .unwrap();
-    if ["tokens", "candles", "indicators", "posts", "table"].contains(&tool)
+    if [
+        "tokens",
+        "candles",
+        "holders",
+        "indicators",
+        "posts",
+        "table",
+    ]
+    .contains(&tool)
         && !given.contains_key("addresses")
     {
         let limit = endpoint
@@ -287,8 +296,13 @@ fn compare(client: &Client, tool: &str, mut given: JsonObject, (status, sent): &
     }
     if tool == "patterns" {
         given.entry("include").or_insert("all".into());
+        given.entry("explain").or_insert("false".into());
     }
-    if tool == "tokens" && !given.contains_key("addresses") {
+    if tool == "trendline" {
+        given.entry("explain").or_insert(false.into());
+    }
+    let is_batch = tool == "tokens" && given.contains_key("addresses");
+    if ["tokens", "holders", "compare"].contains(&tool) && !is_batch {
         given.entry("only").or_insert("".into());
     }
     let what = format!("{tool} {given:?}");
@@ -317,6 +331,10 @@ fn compare(client: &Client, tool: &str, mut given: JsonObject, (status, sent): &
         serde_json::from_slice(sent).ok(),
         "{what}"
     );
+}
+
+pub(super) fn of(given: Value) -> JsonObject {
+    given.as_object().unwrap().clone()
 }
 
 #[test]
@@ -394,7 +412,16 @@ fn every_tool_says_what_its_endpoint_says() {
             alert.as_object().unwrap().clone(),
             &rehearsed,
         );
-        answered.extend(["yield", "rehearse_alert"]);
+        let added = [
+            client.call("create_job", of(json!({ "token_address": "WETH" }))),
+            client.call("create_job", of(json!({ "addresses": "WETH, UNI" }))),
+            client.call("add_alert", of(json!({ "condition": "24h<-2" }))),
+        ];
+        for result in added {
+            let result = result.unwrap();
+            assert_eq!(result.is_error, Some(false), "{result:?}");
+        }
+        answered.extend(["yield", "rehearse_alert", "create_job", "add_alert"]);
         let tools = client.tools();
         let names: BTreeSet<&str> = tools.iter().map(|tool| &*tool.name).collect();
         assert_eq!(
@@ -455,6 +482,98 @@ fn a_long_answer_is_cut_and_says_what_was_left_out() {
     }
 }
 
+/// Tools that add something.
+const ADDING: &[&str] = &["add_alert", "create_job"];
+
+#[test]
+fn every_answer_keeps_to_its_budget() {
+    let front_ends = FrontEnds::over(
+        std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/datasets")),
+        "",
+    );
+    let client = Client::over_http(&front_ends);
+    let job = front_ends.filled("{job}");
+    let mut cut = BTreeSet::new();
+    for tool in client.tools() {
+        let takes = |name: &str| tool.input_schema["properties"].get(name).is_some();
+        let mut given = of(json!({ "budget_kb": 4 }));
+        for (name, value) in [
+            ("token_address", json!("UNI")),
+            ("addresses", json!("UNI,LINK,AAVE,PEPE,SHIB")),
+            ("dexId", json!("uniswap-v3")),
+            ("job_id", json!(job)),
+            ("table", json!("contracts")),
+            ("column", json!("bytecode")),
+            ("condition", json!("24h<-5")),
+            (
+                "address",
+                json!("0x3dc63a91fd50867655d6921ac18c6f3fba045987"),
+            ),
+            ("limit", json!(100)),
+        ] {
+            let is_wanted = name != "addresses" || tool.name != "tokens";
+            if takes(name) && is_wanted {
+                given.insert(name.to_owned(), value);
+            }
+        }
+        if takes("explain") {
+            let is_flag = tool.input_schema["properties"]["explain"]["type"] == "boolean";
+            given.insert(
+                "explain".into(),
+                if is_flag { json!(true) } else { json!("true") },
+            );
+        }
+        if tool.name == "yield" {
+            given.insert("tokens".into(), json!({ "USDC": "100000000000" }));
+        }
+        let result = client.call(&tool.name, given.clone()).unwrap();
+        let texts: Vec<&str> = result
+            .content
+            .iter()
+            .map(|block| block.as_text().unwrap().text.as_str())
+            .collect();
+        assert_eq!(
+            result.is_error,
+            Some(false),
+            "{} {given:?} {texts:?}",
+            tool.name
+        );
+        let length: usize = texts.iter().map(|text| text.len()).sum();
+        assert!(length <= 4_096, "{}: {length} {texts:?}", tool.name);
+        let answer = result.structured_content.unwrap();
+        if let Some(omitted) = answer.get("cut").filter(|_| tool.name != "table") {
+            assert!(!omitted.as_array().unwrap().is_empty(), "{}", tool.name);
+            assert!(
+                texts
+                    .iter()
+                    .any(|text| text.starts_with("The result was cut; ")),
+                "{texts:?}"
+            );
+            cut.insert(tool.name.to_string());
+        }
+        // The members of an answer are those that its schema names.
+        let named = tool.output_schema.unwrap();
+        for member in answer.as_object().unwrap().keys() {
+            let is_dated = ["asOf", "asOfUnknown"].contains(&member.as_str());
+            assert!(
+                is_dated || named["properties"].get(member).is_some(),
+                "{}: {member}",
+                tool.name
+            );
+        }
+    }
+    for long in [
+        "security",
+        "security_batch",
+        "tokens",
+        "candles",
+        "job_report",
+        "datasets",
+    ] {
+        assert!(cut.contains(long), "{long} was not cut: {cut:?}");
+    }
+}
+
 #[test]
 fn a_tool_tells_what_it_takes() {
     let front_ends = FrontEnds::new();
@@ -464,7 +583,22 @@ fn a_tool_tells_what_it_takes() {
             .iter()
             .find(|endpoint| endpoint.name == tool.name)
             .unwrap();
-        assert_eq!(tool.annotations.unwrap().read_only_hint, Some(true));
+        let hints = tool.annotations.unwrap();
+        let adds = ADDING.contains(&&*tool.name);
+        assert_eq!(
+            (
+                hints.read_only_hint,
+                hints.destructive_hint,
+                hints.open_world_hint
+            ),
+            (Some(!adds), adds.then_some(false), Some(false)),
+            "{}",
+            tool.name
+        );
+        assert!(
+            tool.title
+                .is_some_and(|title| title.starts_with(char::is_uppercase))
+        );
         let schema = Value::Object((*tool.input_schema).clone());
         assert_eq!(schema["type"], "object");
         let properties = schema["properties"].as_object().unwrap();
@@ -473,7 +607,12 @@ fn a_tool_tells_what_it_takes() {
             .iter()
             .filter(|parameter| parameter.name != "format")
         {
-            let property = &properties[parameter.name];
+            // A token has one name in every tool.
+            let name = match parameter.kind {
+                ParameterKind::Address => "token_address",
+                _ => parameter.name,
+            };
+            let property = &properties[name];
             assert!(property["type"].is_string(), "{property}");
             let known = properties
                 .values()
@@ -499,6 +638,19 @@ fn a_tool_tells_what_it_takes() {
                     "{}",
                     tool.name
                 ),
+                ParameterKind::Integer { min, max, .. } if max <= 1_000_000 => {
+                    assert_eq!(
+                        (
+                            property.get("maximum"),
+                            property
+                                .get("minimum")
+                                .map_or(1, |min| min.as_u64().unwrap())
+                        ),
+                        (Some(&json!(max)), min),
+                        "{} {name}",
+                        tool.name
+                    );
+                }
                 ParameterKind::Word { words, .. } => {
                     assert_eq!(property["enum"], json!(words), "{}", tool.name);
                 }
@@ -506,10 +658,12 @@ fn a_tool_tells_what_it_takes() {
             }
             let required = schema["required"]
                 .as_array()
-                .is_some_and(|required| required.contains(&parameter.name.into()));
+                .is_some_and(|required| required.contains(&name.into()));
             assert_eq!(
                 required,
-                parameter.kind.is_required(),
+                // Without a token, the record is that of all tokens.
+                parameter.kind.is_required()
+                    && (name, &*tool.name) != ("token_address", "track_record"),
                 "{} {}",
                 tool.name,
                 parameter.name
@@ -518,7 +672,8 @@ fn a_tool_tells_what_it_takes() {
         assert!(
             !properties.contains_key("format")
                 && properties.contains_key("budget_kb")
-                && schema.to_string().len() < 2_500,
+                && schema["additionalProperties"] == false
+                && schema.to_string().len() < if tool.name == "table" { 4_000 } else { 2_500 },
             "{} {}",
             tool.name,
             schema.to_string().len()
