@@ -173,6 +173,17 @@ fn an_answer_says_how_old_it_is_and_how_to_go_on() {
         whole["tokens"][0]["price_history"].is_array(),
         "an empty `only` leaves nothing out"
     );
+    let sorted = call(
+        "tokens",
+        json!({ "limit": 1, "sort": "-price_change_7d", "where": "liquidity>0" }),
+    );
+    let row = sorted.structured_content.unwrap()["tokens"][0].clone();
+    assert!(
+        row.get("price_change_7d").is_some()
+            && row.get("liquidity").is_some()
+            && row.get("rsi_14").is_none(),
+        "what is sorted by is shown: {row}"
+    );
     let quotes = |result: &rmcp::model::CallToolResult| {
         let texts = result.content.iter().filter_map(|block| block.as_text());
         texts

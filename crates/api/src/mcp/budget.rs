@@ -23,8 +23,10 @@ const TIMES: &[&str] = &["timestamp", "date"];
 const NOTICE: usize = 400;
 /// Notices that are told one by one.
 const NOTICES_MAX: usize = 4;
-/// Rows with no more than so many elements in a list are kept whole or left out: these are figures of the row, not a series.
+/// A nested list with no more elements is not a series.
 const FEW: usize = 8;
+/// Share of its rows from which such a list is what the rows are about.
+const FIGURES_SHARE: f64 = 0.8;
 /// Characters of a text that are kept before any row is left out.
 const LONG_TEXT: usize = 300;
 /// Characters that a shortened text keeps at least.
@@ -239,20 +241,27 @@ fn rows_of<'a>(answer: &'a mut Value, list: &str) -> &'a mut [Value] {
         .map_or(&mut [], Vec::as_mut_slice)
 }
 
-/// The member of a list's rows that is a long list itself and takes most: list, member, bytes.
+/// The member of a list's rows that is a list itself and takes most: list, member, bytes. A short one that is nearly the whole row is the
+/// row's figures, not something beside them.
 fn largest_nested(answer: &Value) -> Option<(String, String, usize)> {
-    let mut sizes: BTreeMap<(&String, &String), usize> = BTreeMap::new();
+    let mut sizes: BTreeMap<(&String, &String), (usize, bool)> = BTreeMap::new();
     for (list, rows) in lists(answer) {
-        for (member, value) in rows
-            .iter()
-            .filter_map(Value::as_object)
-            .flatten()
-            .filter(|(_, value)| value.as_array().is_some_and(|list| list.len() > FEW))
-        {
-            *sizes.entry((list, member)).or_default() += length(value);
+        for (member, value) in rows.iter().filter_map(Value::as_object).flatten() {
+            if let Value::Array(items) = value {
+                let (size, is_long) = sizes.entry((list, member)).or_default();
+                *size += length(value);
+                *is_long |= items.len() > FEW;
+            }
         }
     }
-    let ((list, member), size) = sizes.into_iter().max_by_key(|(_, size)| *size)?;
+    let is_beside = |(list, _): &(&String, &String), (size, is_long): &(usize, bool)| {
+        let rows = answer.get(list.as_str()).map_or(0, length);
+        *is_long || (*size as f64) < FIGURES_SHARE * rows as f64
+    };
+    let ((list, member), (size, _)) = sizes
+        .into_iter()
+        .filter(|(named, found)| is_beside(named, found))
+        .max_by_key(|(_, (size, _))| *size)?;
     Some((list.clone(), member.clone(), size))
 }
 
@@ -320,12 +329,10 @@ mod tests {
 
     #[test]
     fn figures_of_a_row_stay_with_it() {
-        let row = |i: usize| json!({ "author": i, "records": vec![json!({ "rate": 0.5 }); 3] });
-        let (answer, left_out) = cut_to(
-            &json!({ "authors": (0..100).map(row).collect::<Vec<_>>() }),
-            2_000,
-        )
-        .expect("cut");
+        let record = json!({ "rate": 0.5, "verdict": "too_few" });
+        let row = |i: usize| json!({ "author": i, "records": vec![record.clone(); 3] });
+        let all = json!({ "authors": (0..100).map(row).collect::<Vec<_>>() });
+        let (answer, left_out) = cut_to(&all, 3_000).expect("cut");
         let authors = answer["authors"].as_array().expect("authors");
         assert!(
             authors.len() > 15 && authors.iter().all(|author| author["records"].is_array()),

@@ -238,10 +238,19 @@ impl Tool {
         let is_chosen = |name: &str| {
             given(name)
                 || (self.endpoint.name == TokensQuery::NAME && given(TOKENS))
-                || (name == "only" && (given("fields") || given("flows")))
+                || (name == "only" && given("flows"))
         };
         for (_, name, value) in lean(self.endpoint).filter(|(_, name, _)| !is_chosen(name)) {
-            query.push(format!("{name}={value}"));
+            let asked = if *name == "only" {
+                self.named_columns(arguments)
+            } else {
+                Vec::new()
+            };
+            let also = asked
+                .into_iter()
+                .filter(|asked| value.split(',').all(|known| known != *asked));
+            let value = std::iter::once(*value).chain(also).collect::<Vec<_>>();
+            query.push(format!("{name}={}", value.join(",")));
         }
         // Without a token it is about all of them.
         if self.endpoint.name == TrackRecordQuery::NAME && path.contains('{') {
@@ -272,6 +281,34 @@ impl Tool {
             body,
             budget: kilobytes as usize * 1_024,
         })
+    }
+
+    /// The columns of `only` that the call adds, sorts by or sets conditions on: who asks for them wants to see them.
+    fn named_columns(&self, arguments: &JsonObject) -> Vec<&'static str> {
+        let words = self
+            .endpoint
+            .parameters
+            .iter()
+            .find_map(|own| match own.kind {
+                ParameterKind::Words(words) if own.name == "only" => Some(words),
+                _ => None,
+            });
+        let given: Vec<String> = ["fields", "sort", "where"]
+            .iter()
+            .filter_map(|name| arguments.get(*name).map(Value::to_string))
+            .collect();
+        let is_named = |word: &&&str| {
+            let is_sign = |sign: char| !(sign.is_alphanumeric() || sign == '_');
+            given
+                .iter()
+                .any(|text| text.split(is_sign).any(|part| part == **word))
+        };
+        words
+            .unwrap_or_default()
+            .iter()
+            .filter(is_named)
+            .copied()
+            .collect()
     }
 
     /// The sentence that says how to ask for less, or for all.
