@@ -297,7 +297,7 @@ impl ServerHandler for Tools {
     }
 }
 
-/// What is said beside an answer.
+/// The texts before and after an answer.
 #[derive(Debug, Default)]
 struct Notes {
     before: Option<String>,

@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use super::tools::Tool;
+use analysis::indicators::KINDS;
 use query::queries::{
     parameter::ParameterKind,
     snapshot::Snapshot,
@@ -70,28 +71,79 @@ pub(super) fn own_name<'t>(tool: &'t Tool, given: &str) -> Option<&'t str> {
     })
 }
 
-/// The arguments under the tool's own names. One that has none stays as it is, to be refused.
+/// The arguments under the tool's own names and in the forms that it takes. One that it does not have stays as it is, to be refused.
 pub(super) fn with_own_names(tool: &Tool, given: JsonObject) -> JsonObject {
     let mut arguments = JsonObject::new();
     for (name, value) in given {
-        let own = own_name(tool, &name).map_or(name, str::to_owned);
-        let value = match value {
-            Value::String(text) if own == BODY_TOKENS => listed(&text),
-            // One in a list is one.
-            Value::Array(items)
-                if items.len() == 1
-                    && tool
-                        .kind(&own)
-                        .is_some_and(|kind| matches!(kind, ParameterKind::Address)) =>
+        let Some(own) = own_name(tool, &name) else {
+            // A setting beside the settings.
+            if let Some(whole) = tool.object_with(&name)
+                && let Value::Object(settings) = arguments.entry(whole).or_insert_with(|| json!({}))
             {
-                items.into_iter().next().unwrap_or_default()
+                settings.insert(name, value);
+            } else {
+                arguments.insert(name, value);
             }
-            value => value,
+            continue;
         };
-        // What the client said by the tool's own name counts.
-        arguments.entry(own).or_insert(value);
+        let value = taken(tool.kind(own), own, value);
+        match (arguments.get_mut(own), value) {
+            (Some(Value::Object(known)), Value::Object(more)) => known.extend(more),
+            // What the client said first counts.
+            (Some(_), _) => {}
+            (None, value) => drop(arguments.insert(own.to_owned(), value)),
+        }
     }
     arguments
+}
+
+/// The value in the form that the tool takes.
+fn taken(kind: Option<ParameterKind>, own: &str, value: Value) -> Value {
+    match (kind, value) {
+        (None, Value::String(text)) if own == BODY_TOKENS => listed(&text),
+        // One in a list is one.
+        (Some(ParameterKind::Address), Value::Array(items)) if items.len() == 1 => {
+            items.into_iter().next().unwrap_or_default()
+        }
+        (Some(ParameterKind::Indicators { .. }), Value::String(names)) => names
+            .split(',')
+            .map(|name| usual(name.trim()))
+            .collect::<Vec<_>>()
+            .join(",")
+            .into(),
+        // A day is meant to its end, as in `as_of`.
+        (Some(ParameterKind::Time), Value::String(day)) if own == "to" && is_day(&day) => {
+            format!("{day}T23:59:59Z").into()
+        }
+        // Amounts are texts, since they exceed what a number can hold.
+        (None, Value::Object(amounts)) if own == "tokens" => amounts
+            .into_iter()
+            .map(|(token, amount)| match amount {
+                Value::Number(number) if number.is_u64() => (token, number.to_string().into()),
+                amount => (token, amount),
+            })
+            .collect(),
+        (_, value) => value,
+    }
+}
+
+/// An indicator with its usual periods, if none are named.
+fn usual(name: &str) -> &str {
+    KINDS
+        .iter()
+        .find(|kind| kind.word.eq_ignore_ascii_case(name))
+        .map_or(name, |kind| kind.usual)
+}
+
+fn is_day(text: &str) -> bool {
+    text.len() == 10
+        && text.bytes().enumerate().all(|(at, byte)| {
+            if [4, 7].contains(&at) {
+                byte == b'-'
+            } else {
+                byte.is_ascii_digit()
+            }
+        })
 }
 
 fn listed(text: &str) -> Value {
@@ -234,6 +286,37 @@ mod tests {
                 .map(JsonObject::len),
             Some(1)
         );
+    }
+
+    #[test]
+    fn what_models_send_is_taken() {
+        for (name, given, taken) in [
+            (
+                "yield",
+                json!({ "riskLevel": "low", "tokens": { "USDC": 5, "DAI": "6" }, "settings": { "minApy": 2 } }),
+                json!({ "settings": { "riskLevel": "low", "minApy": 2 }, "tokens": { "USDC": "5", "DAI": "6" } }),
+            ),
+            (
+                "indicators",
+                json!({ "symbol": "UNI", "names": "RSI, macd,sma_50", "to": "2026-11-10" }),
+                json!({ "contractAddress": "UNI", "names": "rsi_14,macd_12_26_9,sma_50", "to": "2026-11-10T23:59:59Z" }),
+            ),
+            (
+                "candles",
+                json!({ "from": "2026-11-10", "to": "2026-11-10T12:00:00Z" }),
+                json!({ "from": "2026-11-10", "to": "2026-11-10T12:00:00Z" }),
+            ),
+            (
+                "tokens",
+                json!({ "riskLevel": 1 }),
+                json!({ "riskLevel": 1 }),
+            ),
+        ] {
+            let Value::Object(given) = given else {
+                panic!("no object")
+            };
+            assert_eq!(Value::Object(with_own_names(tool(name), given)), taken);
+        }
     }
 
     #[test]

@@ -150,7 +150,7 @@ enum Part {
     List,
 }
 
-/// Takes half of the largest list within the answer; where there is none, half of the largest text, or the largest object. Says what.
+/// Takes half of the largest list within the answer; where there is none, half of the largest text, or the largest object. Returns its name.
 fn shorten_largest(answer: &mut Value) -> Option<String> {
     let mut found = None;
     largest_part(answer, &mut String::new(), &mut found);

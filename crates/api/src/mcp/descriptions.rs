@@ -262,7 +262,7 @@ const DESCRIPTIONS: &[(&str, &str)] = &[
     ),
     (
         "table",
-        "RAW rows of one table, filtered and sorted, or sums and counts per group with `by` and `agg`. Use if no other tool fits: \"largest transfers of UNI\" (sort `-value`), \"yields above 8 %\" (`yields`), \"market cap by chain\" (`tokens` by chain, sum:market_cap), \"who owns the contract?\" (`contracts`). Name `columns`; `tables` explains them.",
+        "RAW rows of one table, filtered and sorted, or sums and counts per group with `by` and `agg`. Use if no other tool fits: \"largest transfers of UNI\" (sort `-value`), \"yields above 8%\" (`yields`), \"market cap by chain\" (`tokens` by chain, sum:market_cap), \"who owns the contract?\" (`contracts`). Name `columns`; `tables` explains them.",
     ),
     (
         "table_counts",

@@ -188,6 +188,20 @@ impl Tool {
             .chain(self.body.keys().map(String::as_str))
     }
 
+    /// The member of the body that is an object with a member of this name.
+    pub(super) fn object_with(&self, name: &str) -> Option<&str> {
+        let has = |schema: &Value| {
+            schema
+                .pointer("/properties")
+                .and_then(|own| own.get(name))
+                .is_some()
+        };
+        self.body
+            .iter()
+            .find(|(_, schema)| has(schema))
+            .map(|(own, _)| own.as_str())
+    }
+
     /// The kind of an argument; `None` for a member of the body.
     pub(super) fn kind(&self, name: &str) -> Option<ParameterKind> {
         parameters(self.endpoint)
@@ -499,7 +513,8 @@ fn is_for_one(endpoint: &Endpoint, parameter: &Parameter) -> bool {
     endpoint.name == TrackRecordQuery::NAME && matches!(parameter.kind, ParameterKind::Address)
 }
 
-/// The columns of each table that other tools do not ask better.
+/// The columns of each table that other tools do not ask better. The `tokens` of pools are mostly empty: `token0` and `token1` have
+/// them.
 fn columns_of_tables() -> String {
     let told = TABLES
         .iter()
@@ -509,7 +524,8 @@ fn columns_of_tables() -> String {
                 Kind::Uint256 => format!("{} (base units)", column.name),
                 _ => column.name.to_owned(),
             };
-            let columns: Vec<String> = table.columns.iter().map(column).collect();
+            let is_told = |column: &&Column| (table.name, column.name) != ("pools", "tokens");
+            let columns: Vec<String> = table.columns.iter().filter(is_told).map(column).collect();
             format!("{}: {}.", table.name, columns.join(", "))
         });
     told.collect::<Vec<_>>().join(" ")

@@ -70,7 +70,7 @@ pub struct LargestNamed {
     pub says: String,
 }
 
-/// How many times the market cap of the next one the largest must have: otherwise nobody knows which is meant.
+/// How many times the market cap of the next token the largest must have; otherwise either may be meant.
 const LARGEST_BY: f64 = 2.0;
 
 /// The token that is probably meant by a name that several have: by far the largest. `None` if one has the name, or none is much larger.
@@ -93,7 +93,7 @@ pub fn largest_named(snapshot: &Snapshot, name: &str) -> Option<LargestNamed> {
     (cap >= LARGEST_BY * next).then(|| LargestNamed {
         address: largest.token_address,
         says: format!(
-            "`{}` is the name of {} tokens. This result is about the largest, {}; the others are {}.",
+            "`{}` is the name of {} tokens. This result is about the largest, {}; other tokens with this name: {}.",
             clip(name),
             found.len(),
             told_among(&found, largest),
@@ -286,7 +286,7 @@ mod tests {
                     && found.says.starts_with(&format!(
                         "`USDC` is the name of 2 tokens. This result is about the largest, `usdc@eth` ({third}, on eth, market cap $2"
                     ))
-                    && found.says.contains("; the others are `USDC@base` ("),
+                    && found.says.contains("; other tokens with this name: `USDC@base` ("),
                 "{found:?}"
             );
             assert_eq!(alone, None);
