@@ -171,7 +171,7 @@ pub(super) fn settle_ambiguous(
     };
     for (name, value) in arguments.iter_mut() {
         match (tool.kind(name), value) {
-            (Some(ParameterKind::Address), Value::String(text)) | (None, Value::String(text))
+            (Some(ParameterKind::Address) | None, Value::String(text))
                 if tool.kind(name).is_some() || name == TOKEN =>
             {
                 if let Some(address) = settled(text) {
@@ -184,8 +184,7 @@ pub(super) fn settle_ambiguous(
                     .map(|name| settled(name).unwrap_or_else(|| name.to_owned()));
                 *text = names.collect::<Vec<_>>().join(",");
             }
-            (Some(ParameterKind::Addresses { .. }), Value::Array(names))
-            | (None, Value::Array(names))
+            (Some(ParameterKind::Addresses { .. }) | None, Value::Array(names))
                 if tool.kind(name).is_some() || name == BODY_TOKENS =>
             {
                 for name in names.iter_mut() {
