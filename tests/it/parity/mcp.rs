@@ -334,7 +334,7 @@ fn compare(client: &Client, tool: &str, mut given: JsonObject, (status, sent): &
     );
 }
 
-pub(super) fn of(given: Value) -> JsonObject {
+pub(super) fn of(given: &Value) -> JsonObject {
     given.as_object().unwrap().clone()
 }
 
@@ -420,9 +420,9 @@ fn every_tool_says_what_its_endpoint_says() {
             &rehearsed,
         );
         let added = [
-            client.call("create_job", of(json!({ "token_address": "WETH" }))),
-            client.call("create_job", of(json!({ "addresses": "WETH, UNI" }))),
-            client.call("add_alert", of(json!({ "condition": "24h<-2" }))),
+            client.call("create_job", of(&json!({ "token_address": "WETH" }))),
+            client.call("create_job", of(&json!({ "addresses": "WETH, UNI" }))),
+            client.call("add_alert", of(&json!({ "condition": "24h<-2" }))),
         ];
         for result in added {
             let result = result.unwrap();

@@ -245,12 +245,13 @@ mod tests {
 
     #[test]
     fn the_range_is_of_all_candles_between_the_times() {
-        let rows: String = [(1, 10, 4, 8), (2, 30, 7, 20), (3, 25, 1, 5), (4, 9, 6, 8)]
+        let rows = [(1, 10, 4, 8), (2, 30, 7, 20), (3, 25, 1, 5), (4, 9, 6, 8)]
             .into_iter()
             .map(|(day, high, low, close)| {
                 format!("0x1,2026-01-{day:02},8,{high},{low},{close},1d\n")
             })
-            .collect();
+            .collect::<Vec<_>>()
+            .concat();
         let snapshot = snapshot(&[
             ("tokens", "token_address,symbol,name,chain\n0x1,A,A,eth"),
             (

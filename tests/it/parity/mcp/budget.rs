@@ -62,7 +62,7 @@ fn every_answer_keeps_to_its_budget() {
     let mut cut = BTreeSet::new();
     for tool in client.tools() {
         let takes = |name: &str| tool.input_schema["properties"].get(name).is_some();
-        let mut given = of(json!({ "budget_kb": 4 }));
+        let mut given = of(&json!({ "budget_kb": 4 }));
         for (name, value) in [
             ("token_address", json!("UNI")),
             ("addresses", json!("UNI,LINK,AAVE,PEPE,SHIB")),
