@@ -120,7 +120,7 @@ pub(crate) fn trend_of(
 }
 
 /// Percent change from `base`, which must not be 0. Subtracts first, so that 1000 to 1010 gives 1 and not 1.0000000000000009.
-pub(crate) fn percent(base: f64, last: f64) -> f64 {
+pub fn percent(base: f64, last: f64) -> f64 {
     (last - base) / base * 100.0
 }
 

@@ -117,6 +117,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
     question::<CountsQuery>("tables", &[Code::TableNotFound]),
     question::<DescribeQuery>("tables", &[Code::TableNotFound]),
     Endpoint {
+        tool: true,
         parameters: &[],
         codes: &[],
         status: 202,
@@ -220,6 +221,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
         )
     },
     Endpoint {
+        tool: true,
         codes: &[Code::Loading, Code::SourceUnavailable],
         status: 201,
         body: Some(SchemaGenerator::subschema_for::<AlertBody>),

@@ -84,7 +84,8 @@ fn an_answer_has_the_date_of_its_own_rows() {
         (
             format!("/technical/{TOKEN}/trendline"),
             "trendline",
-            json!({ "contractAddress": "UNI" }),
+            // With its evidence, the date is that of the last candle in it.
+            json!({ "contractAddress": "UNI", "explain": false }),
             day("2023-02-28"),
         ),
         (

@@ -19,14 +19,24 @@ pub(super) const BUDGET: Parameter = parameter(
 
 /// Members that say a row's time.
 const TIMES: &[&str] = &["timestamp", "date"];
-/// Bytes that the notice of a cut may take.
-const NOTICE: usize = 200;
+/// Bytes that the notices of a cut may take.
+const NOTICE: usize = 400;
+/// Notices that are told one by one.
+const NOTICES_MAX: usize = 4;
+/// A nested list with no more elements is not a series.
+const FEW: usize = 8;
+/// Share of its rows from which such a list is what the rows are about.
+const FIGURES_SHARE: f64 = 0.8;
+/// Characters of a text that are kept before any row is left out.
+const LONG_TEXT: usize = 300;
+/// Characters that a shortened text keeps at least.
+const TEXT_CHARS_MIN: usize = 40;
 
 /// A nested list with this share of a whole answer is left out before any row is.
 const NESTED_SHARE: f64 = 0.25;
 
-/// Cuts the result to this many bytes; its field `cut` lists what was omitted. `None` if it is short enough, not JSON, or has nothing to
-/// omit.
+/// Cuts the result to this many bytes; its field `cut` lists what was omitted: first nested lists and rows, then parts of what else is
+/// largest. `None` if it is short enough, no object, or has nothing to omit.
 pub(super) fn cut(body: &[u8], bytes: usize) -> Option<Vec<u8>> {
     if body.len() <= bytes {
         return None;
@@ -34,7 +44,7 @@ pub(super) fn cut(body: &[u8], bytes: usize) -> Option<Vec<u8>> {
     let bytes = bytes.saturating_sub(NOTICE);
     let mut answer: Value = serde_json::from_slice(body).ok()?;
     let mut left_out = Vec::new();
-    let mut size = body.len();
+    let mut size = length(&answer);
     while size > bytes
         && let Some((rows, member, _)) = largest_nested(&answer)
             .filter(|(.., nested)| *nested as f64 >= NESTED_SHARE * size as f64)
@@ -43,6 +53,11 @@ pub(super) fn cut(body: &[u8], bytes: usize) -> Option<Vec<u8>> {
             row.as_object_mut().and_then(|row| row.remove(&member));
         }
         left_out.push(format!("`{member}` of each row in `{rows}`"));
+        size = length(&answer);
+    }
+    // A row with the code of a contract is still a row.
+    if size > bytes && shorten_texts(&mut answer) {
+        left_out.push(format!("texts beyond {LONG_TEXT} characters"));
         size = length(&answer);
     }
     // Of each list how many rows it has, and whether they are oldest first, before it is cut.
@@ -80,13 +95,119 @@ pub(super) fn cut(body: &[u8], bytes: usize) -> Option<Vec<u8>> {
         };
         left_out.push(format!("{which} {} of {all} in `{list}`", all - kept));
     }
+    // Each step takes at least a part of something, so this ends.
+    while size > bytes
+        && let Some(told) = shorten_largest(&mut answer)
+    {
+        if !left_out.contains(&told) {
+            left_out.push(told);
+        }
+        size = length(&answer);
+    }
     if left_out.is_empty() {
         return None;
     }
-    answer
-        .as_object_mut()?
-        .insert("cut".to_owned(), json!(left_out));
+    if left_out.len() > NOTICES_MAX {
+        left_out.truncate(NOTICES_MAX);
+        left_out.push("and more".to_owned());
+    }
+    let members = answer.as_object_mut()?;
+    // An answer can say by itself that it is not all.
+    if let Some(Value::String(own)) = members.get("cut") {
+        left_out.insert(0, own.clone());
+    }
+    members.insert("cut".to_owned(), json!(left_out));
     serde_json::to_vec(&answer).ok()
+}
+
+/// Shortens every long text within; whether there is one.
+fn shorten_texts(value: &mut Value) -> bool {
+    match value {
+        Value::String(text) => {
+            let end = text.char_indices().nth(LONG_TEXT).map(|(end, _)| end);
+            if let Some(end) = end {
+                text.truncate(end);
+                text.push('…');
+            }
+            end.is_some()
+        }
+        Value::Array(items) => items
+            .iter_mut()
+            .fold(false, |any, item| shorten_texts(item) | any),
+        Value::Object(members) => members
+            .values_mut()
+            .fold(false, |any, member| shorten_texts(member) | any),
+        _ => false,
+    }
+}
+
+/// Something within an answer that can be made shorter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Part {
+    /// An object goes as a whole, when nothing else can be shortened.
+    Object,
+    Text,
+    List,
+}
+
+/// Takes half of the largest list within the answer; where there is none, half of the largest text, or the largest object. Returns its name.
+fn shorten_largest(answer: &mut Value) -> Option<String> {
+    let mut found = None;
+    largest_part(answer, &mut String::new(), &mut found);
+    let (part, _, path) = found?;
+    let value = answer.pointer_mut(&path)?;
+    let name = path.trim_start_matches('/').replace('/', ".");
+    match (part, value) {
+        (Part::List, Value::Array(items)) => {
+            items.truncate(items.len() / 2);
+            Some(format!("the end of `{name}`"))
+        }
+        (Part::Object, value) => {
+            *value = Value::Null;
+            Some(format!("`{name}`"))
+        }
+        (Part::Text, Value::String(text)) => {
+            let kept = text.chars().count() / 2;
+            let kept: String = text.chars().take(kept.max(TEXT_CHARS_MIN)).collect();
+            *text = kept.trim_end_matches('…').to_owned() + "…";
+            Some(format!("the end of `{name}`"))
+        }
+        _ => None,
+    }
+}
+
+/// Finds it: lists before texts before objects, then the most bytes.
+fn largest_part(value: &Value, path: &mut String, found: &mut Option<(Part, usize, String)>) {
+    let part = match value {
+        Value::Array(items) if !items.is_empty() => Some(Part::List),
+        Value::Object(members) if !members.is_empty() && !path.is_empty() => Some(Part::Object),
+        Value::String(text) if text.chars().count() > TEXT_CHARS_MIN + 1 => Some(Part::Text),
+        _ => None,
+    };
+    if let Some(part) = part {
+        let size = length(value);
+        if found
+            .as_ref()
+            .is_none_or(|(best, most, _)| (part, size) > (*best, *most))
+        {
+            *found = Some((part, size, path.clone()));
+        }
+    }
+    let mut within = |key: &str, value: &Value| {
+        let length = path.len();
+        path.push('/');
+        path.push_str(&key.replace('~', "~0").replace('/', "~1"));
+        largest_part(value, path, found);
+        path.truncate(length);
+    };
+    match value {
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .for_each(|(nth, item)| within(&nth.to_string(), item)),
+        Value::Object(members) => members.iter().for_each(|(key, value)| within(key, value)),
+        _ => {}
+    }
 }
 
 /// Whether the rows' times rise: of such a list the newest rows are wanted.
@@ -120,20 +241,27 @@ fn rows_of<'a>(answer: &'a mut Value, list: &str) -> &'a mut [Value] {
         .map_or(&mut [], Vec::as_mut_slice)
 }
 
-/// The member of a list's rows that is a list itself and takes most: list, member, bytes.
+/// The member of a list's rows that is a list itself and takes most: list, member, bytes. A short one that is nearly the whole row is the
+/// row's figures, not something beside them.
 fn largest_nested(answer: &Value) -> Option<(String, String, usize)> {
-    let mut sizes: BTreeMap<(&String, &String), usize> = BTreeMap::new();
+    let mut sizes: BTreeMap<(&String, &String), (usize, bool)> = BTreeMap::new();
     for (list, rows) in lists(answer) {
-        for (member, value) in rows
-            .iter()
-            .filter_map(Value::as_object)
-            .flatten()
-            .filter(|(_, value)| value.is_array())
-        {
-            *sizes.entry((list, member)).or_default() += length(value);
+        for (member, value) in rows.iter().filter_map(Value::as_object).flatten() {
+            if let Value::Array(items) = value {
+                let (size, is_long) = sizes.entry((list, member)).or_default();
+                *size += length(value);
+                *is_long |= items.len() > FEW;
+            }
         }
     }
-    let ((list, member), size) = sizes.into_iter().max_by_key(|(_, size)| *size)?;
+    let is_beside = |(list, _): &(&String, &String), (size, is_long): &(usize, bool)| {
+        let rows = answer.get(list.as_str()).map_or(0, length);
+        *is_long || (*size as f64) < FIGURES_SHARE * rows as f64
+    };
+    let ((list, member), (size, _)) = sizes
+        .into_iter()
+        .filter(|(named, found)| is_beside(named, found))
+        .max_by_key(|(_, (size, _))| *size)?;
     Some((list.clone(), member.clone(), size))
 }
 
@@ -196,12 +324,49 @@ mod tests {
         );
         assert!(left_out[0].starts_with("the oldest "), "{left_out:?}");
         assert_eq!(cut_to(&tokens(2, 3), 10_000), None, "it is short enough");
-        assert_eq!(
-            cut_to(&json!({ "text": "x".repeat(500) }), 100),
-            None,
-            "nothing can be left out"
-        );
         assert_eq!(cut(b"no json at all", 3), None);
+    }
+
+    #[test]
+    fn figures_of_a_row_stay_with_it() {
+        let record = json!({ "rate": 0.5, "verdict": "too_few" });
+        let row = |i: usize| json!({ "author": i, "records": vec![record.clone(); 3] });
+        let all = json!({ "authors": (0..100).map(row).collect::<Vec<_>>() });
+        let (answer, left_out) = cut_to(&all, 3_000).expect("cut");
+        let authors = answer["authors"].as_array().expect("authors");
+        assert!(
+            authors.len() > 15 && authors.iter().all(|author| author["records"].is_array()),
+            "{answer}"
+        );
+        assert_eq!(
+            left_out,
+            [format!(
+                "the last {} of 100 in `authors`",
+                100 - authors.len()
+            )]
+        );
+    }
+
+    #[test]
+    fn what_has_no_rows_is_shortened_where_it_is_largest() {
+        for (answer, cut) in [
+            (
+                json!({ "text": "x".repeat(5_000) }),
+                json!(["texts beyond 300 characters"]),
+            ),
+            (
+                json!({ "a": { "b": vec!["x"; 2_000] }, "c": 1 }),
+                json!(["the end of `a.b`"]),
+            ),
+            (
+                json!({ "a": { "0": (0..1_000).map(|i| (i.to_string(), json!(i))).collect::<serde_json::Map<_, _>>() } }),
+                json!(["`a`"]),
+            ),
+        ] {
+            let (short, left_out) = cut_to(&answer, 1_000).expect("cut");
+            assert!(length(&short) <= 1_000, "{short}");
+            assert_eq!(json!(left_out), cut);
+        }
     }
 
     proptest! {

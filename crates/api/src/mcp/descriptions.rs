@@ -17,6 +17,11 @@ pub(super) const LEAN: &[(&str, &str, &str)] = &[
         "token_address,symbol,name,chains,price,market_cap,price_change_24h,holders,holders_growth",
     ),
     ("tokens", "limit", "20"),
+    ("trendline", "explain", "true"),
+    ("patterns", "explain", "true"),
+    ("holders", "only", "holder_address,balance,share,labels"),
+    ("holders", "limit", "20"),
+    ("compare", "only", "tokens"),
     ("candles", "limit", "100"),
     ("indicators", "limit", "100"),
     ("patterns", "include", "active"),
@@ -29,6 +34,27 @@ pub(super) const LEAN: &[(&str, &str, &str)] = &[
 pub(super) const SHORT: &[(&str, &str, &str)] = &[
     ("compare", "period", "Latest days to compare."),
     ("compare", "base", "Benchmark token. Default: the first."),
+    (
+        "compare",
+        "addresses",
+        "Comma-separated, such as `UNI,LINK`; one token: compared with the 11 that moved most like it.",
+    ),
+    (
+        "compare",
+        "only",
+        "Comma-separated: `tokens`, `correlations` (of each pair), `rows` (of each day). Default: `tokens`.",
+    ),
+    ("add_alert", "token_address", "Default: every token."),
+    (
+        "add_alert",
+        "condition",
+        "Like `where` of `tokens`: `price>20`, `rsi_14<30`, `price crosses 20`; then also `cooldown 6h`, `until 2026-12-31`.",
+    ),
+    (
+        "trendline",
+        "explain",
+        "Prices of the lines at their ends, and reasons.",
+    ),
     ("token_flows", "days", "Add each of the last 30 days."),
     ("holders", "flows", "Add amounts received and sent."),
     ("posts", "query", "Words in the title, or a token address."),
@@ -55,20 +81,30 @@ pub(super) const SHORT: &[(&str, &str, &str)] = &[
         "agg",
         "Per group, comma-separated: count, sum:COLUMN, mean:COLUMN, min:COLUMN, max:COLUMN.",
     ),
-    ("table", "by", "Group by this column."),
+    (
+        "table",
+        "by",
+        "Group by this column; of a list, by each element.",
+    ),
     ("table", "columns", "Comma-separated. Default: all."),
     (
         "table",
         "sort",
         "Comma-separated columns; `-` for descending.",
     ),
-    ("track_record", "scope", "This token, or all tokens."),
+    (
+        "pools",
+        "amount",
+        "USD value of the tokens to sell in each pool.",
+    ),
+    ("track_record", "scope", "With a token: of it, or of all."),
+    ("track_record", "contractAddress", "Default: all tokens."),
     ("trendline", "period", "Candles to analyze."),
     ("yield", "settings", ""),
     (
         "yield",
         "tokens",
-        "Amounts in base units, by symbol or address.",
+        "Amounts by symbol or address, in base units: of USDC (6 decimals) 1000 are `1000000000`.",
     ),
     (
         "",
@@ -86,17 +122,17 @@ pub(super) const SHORT: &[(&str, &str, &str)] = &[
     ("", "fields", "Add"),
     ("", "from", "Such as 2026-08-14."),
     ("", "generation", ""),
+    ("", "table", ""),
     ("", "job_id", ""),
     ("", "limit", ""),
     ("", "only", "Return"),
     ("", "page", ""),
-    ("", "table", ""),
     ("", "timeframe", ""),
     ("", "to", ""),
     (
         "",
         "where",
-        "Such as `close>100 timestamp>=2026-01`, with `or` and brackets.",
+        "Such as `token_address:UNI timestamp>=2026-01`, with `or` and brackets.",
     ),
 ];
 /// Of a token.
@@ -107,15 +143,11 @@ pub(super) const CONDITIONS: &str = "Conditions, also with `or` and brackets.";
 const DESCRIPTIONS: &[(&str, &str)] = &[
     (
         "token",
-        "Everything about ONE token, by symbol or address: price, market cap, followers, social reach, opinion leaders, top posts, holder \
-        concentration, whale activity. Use for \"tell me about UNI\", \"what does UNI cost?\". Many tokens: `tokens`. Safety: \
-        `security`. Past prices: `candles`.",
+        "Profile of ONE token, by symbol or address: price, market cap, followers, social reach, key opinion leaders with followers, top posts, share of the top 10 holders, whale trend. Use for \"tell me about UNI\". Price changes, volume, liquidity: `tokens` with `query`. Many tokens: `tokens`. Safety: `security`. Past prices: `candles`.",
     ),
     (
         "tokens",
-        "Finds MANY tokens: searches names and symbols, filters by metrics (market cap, price change, age, holders, RSI, trend, pattern, \
-        security score), sorts, gets addresses. Use for \"which tokens …?\", \"the ten largest …\". One known token: `token`. `only` \
-        selects fields; daily prices need `price_history`.",
+        "Figures of MANY tokens or one (`query`): price and its changes over 1 h to 30 days, market cap, holders, RSI, trend, security score. Filters, sorts, gets addresses. Use for \"which tokens …?\", \"the ten largest …\", \"what does UNI cost and how did it change?\", `where` `trend:uptrend best_pattern:bull_flag`, `recommendation:AVOID`. Profile of one: `token`. `only` selects fields; daily prices need `price_history`. Sums per chain: `table`.",
     ),
     (
         "token_posts",
@@ -129,21 +161,15 @@ const DESCRIPTIONS: &[(&str, &str)] = &[
     ),
     (
         "trendline",
-        "ONE token's trend (uptrend, downtrend, sideways) with trend line, support, resistance and confidence. Use for \"is UNI going \
-        up?\", \"where is support?\". Flags, double tops: `patterns`. RSI, MACD, averages: `indicators`.",
+        "ONE token's trend (uptrend, downtrend, sideways) with trend line, support, resistance (`endPrice`: their price now) and confidence. Use for \"is UNI going up?\", \"where is support?\". Flags, double tops: `patterns`. RSI, MACD, averages: `indicators`.",
     ),
     (
         "security",
-        "Is it SAFE to buy? Risks of ONE token: honeypot, rug pull, scam, owner privileges, taxes, suspicious transfers and holders, \
-        similar scams; score out of 100 and recommendation. `explain` adds evidence. Use for \"is it a scam?\", \"can I sell it \
-        later?\", \"can the owner mint?\". Several tokens: `security_batch`.",
+        "Is it SAFE to buy? Risks of ONE token: honeypot, rug pull, scam, owner privileges, taxes, suspicious transfers and holders, similar scams; score out of 100 and recommendation. Without `explain` only findings; with it every check and its result: set it to ask about ONE risk, such as \"can it be upgraded?\" (PROXY), \"can the owner mint?\", \"is the liquidity locked?\". Use for \"is it a scam?\", \"can I sell it?\". Several tokens: `security_batch`.",
     ),
     (
         "patterns",
-        "Chart patterns in ONE token's price now (flags, triangles, double tops, head and shoulders), completion, projected move, and \
-        `recommendedAction`, which is a buy or sell only if such patterns beat their base rate, and never a buy if `security` warns; \
-        `explain` adds the reason. Use for \"is there a bull flag?\", \"does the chart say buy or sell?\". Up or down only: `trendline`. Past \
-        hit rates: `track_record`.",
+        "Chart patterns in ONE token's price now (flags, triangles, double tops, head and shoulders), completion, projected move in percent, target price, and `recommendedAction`, which is a buy or sell only if such patterns beat their base rate, and never a buy if `security` warns; `advice` says why. Use for \"is there a bull flag?\", \"does the chart say buy or sell?\". Up or down only: `trendline`. Past hit rates: `track_record`. Tokens with a pattern: `tokens`.",
     ),
     (
         "dexes",
@@ -152,18 +178,15 @@ const DESCRIPTIONS: &[(&str, &str)] = &[
     ),
     (
         "dex",
-        "ONE exchange for one token: version, router and factory contracts, fee tiers, value locked, pools. Needs the exchange id, such \
-        as `uniswap-v3`. Use for \"what fees does Uniswap take for UNI?\". A token's exchanges: `dexes`.",
+        "ONE exchange for one token: version, router and factory contracts, fee tiers, value locked on its chain, pools. Needs the exchange id, such as `uniswap-v3`. Use for \"what fees does Uniswap take for UNI?\". A token's exchanges: `dexes`.",
     ),
     (
         "all_dexes",
-        "ALL decentralized exchanges per chain, with volume, pools and value locked. Use for \"which exchange has the most volume?\". One \
-        token's exchanges: `dexes`.",
+        "ALL decentralized exchanges per chain and version, with value locked, router, factory. Use for \"which exchange is the largest?\". Locked in one over all chains and versions: `table` `dexes`, `by` name, `agg` sum:total_value_locked. Volume: `table` `pools`, `by` dex_id, `agg` sum:volume24h. One token's exchanges: `dexes`.",
     ),
     (
         "pools",
-        "Cost of SELLING an amount of ONE token: each pool's depth, fee and price impact (slippage). Use for \"how much can I sell \
-        without moving the price?\", \"which pool is deepest?\". Where it trades: `dexes`.",
+        "Pools of ONE token, and the cost of SELLING `amount` USD of it in each: depth, fee, price impact (slippage), loss (fee and impact), all fractions. Use for \"how much can I sell without moving the price?\", \"which pool is deepest?\" (sort `-liquidity`). Where it trades: `dexes`.",
     ),
     (
         "holders_growth",
@@ -177,8 +200,7 @@ const DESCRIPTIONS: &[(&str, &str)] = &[
     ),
     (
         "holders",
-        "WHO holds ONE token: largest holders with balance, share and label; `flows` adds amounts received and sent. Use for \"who are \
-        the whales of UNI?\", \"what share has the largest wallet?\". Counts per day: `holder_counts`. A wallet's tokens: `held_tokens`.",
+        "WHO holds ONE token: largest holders first, with balance, share (fraction of the supply) and labels; `flows` adds amounts received and sent. Use for \"who are the whales of UNI?\", \"what do the ten largest hold?\". Counts per day: `holder_counts`. A wallet's tokens: `held_tokens`.",
     ),
     (
         "token_flows",
@@ -195,22 +217,19 @@ const DESCRIPTIONS: &[(&str, &str)] = &[
     ),
     (
         "yield",
-        "Where to deposit tokens the user OWNS to earn yield: an allocation over lending and liquidity protocols for given amounts (base \
-        units) and risk, with expected APY, gas and steps. Use for \"what can I earn on my 1000 USDC?\".",
+        "Where to deposit tokens the user OWNS to earn yield: an allocation over lending and liquidity protocols for given amounts (base units) and risk, with expected APY, earnings a year in USD, gas and steps. Use for \"what can I earn on my 1000 USDC after gas?\". A list of pools by APY: `table` `yields`.",
     ),
     (
         "candles",
-        "Price HISTORY of ONE token: open, high, low, close, volume per hour, day or week. Use for \"what did UNI cost in March?\", \
-        charts. Several tokens: `candle_batch`. Relative performance: `compare`. Price now: `token`.",
+        "Price HISTORY of ONE token: open, high, low, close, volume per hour, day or week, and in `range` the percent change and highest and lowest prices with their times, over all from `from` to `to` whatever `limit` is. Use for \"what did UNI cost on 1 November?\" (`from` and `to` that day), \"when was PEPE highest?\", \"how much did it gain in October?\". Several tokens: `candle_batch`. Relative performance: `compare`. Price now: `tokens`.",
     ),
     (
         "candle_batch",
-        "Raw candles of SEVERAL tokens, for your own calculations. Returns, drawdown, correlation: `compare`. One token: `candles`.",
+        "Raw candles of SEVERAL tokens, each with the `range` of `candles`. Returns, drawdown, correlation: `compare`. One token: `candles`.",
     ),
     (
         "compare",
-        "COMPARES two or more tokens over a period: return, drawdown, volatility, correlation of daily returns. Use for \"did UNI do \
-        better than WETH?\", \"do they move together?\". Raw prices: `candle_batch`.",
+        "COMPARES two or more tokens over a period: return, drawdown, volatility, correlation of daily returns with the first. ONE token: finds those that moved most like it. Use for \"did UNI do better than WETH?\", \"do they move together?\", \"which tokens correlate with WETH?\". Raw prices: `candle_batch`.",
     ),
     (
         "indicators",
@@ -219,10 +238,7 @@ const DESCRIPTIONS: &[(&str, &str)] = &[
     ),
     (
         "track_record",
-        "How RELIABLE past signals were: outcomes of confirmed chart patterns, trend labels and holder-growth ranks, for one token or \
-        all, each with a `verdict`; only `beats_base_rate` is an edge. Use for \"how often did double bottoms work?\". Patterns now: \
-        `patterns`. Your own condition: `rehearse_alert`. Security: `security_track_record`. Posts: \
-        `posts_track_record`.",
+        "How RELIABLE past signals were: of all tokens, or of one, how often each chart pattern hit its target (`target`, `randomTarget`: the base rate), trend labels and holder-growth ranks; only the `verdict` `beats_base_rate` is an edge. Use for \"how often did double bottoms work?\". Patterns now: `patterns`. Your own condition: `rehearse_alert`. Security: `security_track_record`. Posts: `posts_track_record`.",
     ),
     (
         "security_track_record",
@@ -242,22 +258,19 @@ const DESCRIPTIONS: &[(&str, &str)] = &[
     ),
     (
         "tables",
-        "NAMES, columns and row counts of raw tables; call it before `table`, `table_counts` or `table_describe`. Freshness: `datasets`.",
+        "NAMES, meanings and types of all columns of the raw tables, with row counts; long. `table`, `table_counts` and `table_describe` list the names already. Freshness: `datasets`.",
     ),
     (
         "table",
-        "RAW rows of one table, filtered and sorted, or aggregates with `by` and `agg`. Use if no other tool fits: \"largest transfers of \
-        UNI\", \"transfers of each sender\". Names of tables and columns: `tables`.",
+        "RAW rows of one table, filtered and sorted, or sums and counts per group with `by` and `agg`. Use if no other tool fits: \"largest transfers of UNI\" (sort `-value`), \"yields above 8%\" (`yields`), \"market cap by chain\" (`tokens` by chain, sum:market_cap), \"who owns the contract?\" (`contracts`). Name `columns`; `tables` explains them.",
     ),
     (
         "table_counts",
-        "How OFTEN each value of a column occurs. Use for \"how many tokens are on each chain?\". Quartiles and mean of numbers: \
-        `table_describe`. Sums and means per group: `table`.",
+        "How OFTEN each value of a column occurs. Use for \"how many tokens are on each chain?\", \"how many posts per platform?\". Columns: see `table`. Quartiles and mean of numbers: `table_describe`. Sums and means per group: `table`.",
     ),
     (
         "table_describe",
-        "Statistics of a column: min, max, mean, quartiles, histogram, missing. Use for \"what is the median market cap?\". How often \
-        each value occurs: `table_counts`.",
+        "Statistics of a column: min, max, mean, quartiles, histogram, missing. Use for \"what is the median market cap?\". Columns: see `table`. How often each value occurs: `table_counts`.",
     ),
     (
         "datasets",
@@ -266,8 +279,11 @@ const DESCRIPTIONS: &[(&str, &str)] = &[
     ),
     (
         "jobs",
-        "Deep analyses and their status. Use for \"is my analysis done?\". Results of one: `job_report`. This tool cannot start \
-        jobs.",
+        "Deep analyses and their status. Use for \"is my analysis done?\". Results of one: `job_report`. Start one: `create_job`.",
+    ),
+    (
+        "create_job",
+        "STARTS a deep analysis of one or several tokens in the background: every analysis of each, with a report. Use for \"start a deep analysis of UNI\". Then `jobs`, `job_report`.",
     ),
     (
         "job_report",
@@ -275,12 +291,15 @@ const DESCRIPTIONS: &[(&str, &str)] = &[
     ),
     (
         "alerts",
-        "The alerts the user has SET and when they fired. Use for \"which of my alerts fired?\". How often a condition would have fired: \
-            `rehearse_alert`. This tool cannot create alerts.",
+        "The alerts the user has SET and when they fired. Use for \"which of my alerts fired?\". Set one: `add_alert`. How often a condition would have fired: `rehearse_alert`.",
+    ),
+    (
+        "add_alert",
+        "SETS an alert: notifies the user when a condition becomes true for one token or any. Use for \"tell me when the RSI of UNI falls under 30\". Try it on the past first: `rehearse_alert`. Those that are set: `alerts`.",
     ),
     (
         "rehearse_alert",
         "BACKTESTS a condition on the past: days on which `24h<-10` would have fired, and the price moves after. Use for \"what happened \
-        when UNI fell 10% in a day?\". Alerts in use: `alerts`. Past chart patterns: `track_record`.",
+        when UNI fell 10% in a day?\". Alerts in use: `alerts`; set one: `add_alert`. Past chart patterns: `track_record`.",
     ),
 ];

@@ -2,8 +2,7 @@
 //! meaning of the messages is not known here.
 
 use rmcp::model::ErrorCode;
-use serde::de::IgnoredAny;
-use serde_json::json;
+use serde_json::{json, value::RawValue};
 use tokio::{
     io::{
         AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _,
@@ -12,6 +11,8 @@ use tokio::{
     sync::mpsc,
     task::JoinHandle,
 };
+
+use super::batch;
 
 /// Bytes on their way between client and server.
 const PIPE_BYTES: usize = 64 << 10;
@@ -69,22 +70,18 @@ async fn forward(
         let too_long = line.len() > bytes_max && line.last() != Some(&b'\n');
         let sent = if too_long {
             skip_line(&mut client).await;
+            let why = format!("The line has more than {bytes_max} bytes.");
             refuse
-                .send(refusal(&format!(
-                    "The line has more than {bytes_max} bytes."
-                )))
+                .send(refusal(ErrorCode::PARSE_ERROR, &why))
                 .await
                 .is_ok()
         } else if line.trim_ascii().is_empty() {
             true
-        } else if let Err(error) = serde_json::from_slice::<IgnoredAny>(&line) {
-            refuse
-                .send(refusal(&format!("The line is not JSON: {error}.")))
-                .await
-                .is_ok()
         } else {
-            server.write_all(&line).await.is_ok()
-                && (line.last() == Some(&b'\n') || server.write_all(b"\n").await.is_ok())
+            match messages_of(&line) {
+                Ok(messages) => server.write_all(&messages).await.is_ok(),
+                Err(refusal) => refuse.send(refusal).await.is_ok(),
+            }
         };
         if !sent {
             return;
@@ -106,9 +103,42 @@ async fn skip_line(client: &mut BufReader<impl AsyncRead + Unpin>) {
     }
 }
 
-fn refusal(why: &str) -> Vec<u8> {
+/// The messages of a line, each on a line of its own: one, or those of a batch. Errors: the refusal of what is none.
+fn messages_of(line: &[u8]) -> Result<Vec<u8>, Vec<u8>> {
+    let no_json = |error| {
+        refusal(
+            ErrorCode::PARSE_ERROR,
+            &format!("The line is not JSON: {error}."),
+        )
+    };
+    let value: Box<RawValue> = serde_json::from_slice(line).map_err(no_json)?;
+    match value.get().as_bytes().first() {
+        Some(b'{') => Ok([line.trim_ascii(), b"\n"].concat()),
+        Some(b'[') if let Some(messages) = batch::messages(line) => {
+            let lines = messages.iter().map(|message| {
+                // A message within a batch may have line breaks.
+                let breaks = |byte: &u8| b"\r\n".contains(byte);
+                let mut line: Vec<u8> = message
+                    .iter()
+                    .copied()
+                    .filter(|byte| !breaks(byte))
+                    .collect();
+                line.push(b'\n');
+                line
+            });
+            Ok(lines.flatten().collect())
+        }
+        _ => Err(refusal(
+            ErrorCode::INVALID_REQUEST,
+            "The line is JSON but no JSON-RPC message.",
+        )),
+    }
+}
+
+fn refusal(code: ErrorCode, why: &str) -> Vec<u8> {
     let message = format!("{why} Expected one JSON-RPC message per line.");
-    let body = json!({ "jsonrpc": "2.0", "id": null, "error": { "code": ErrorCode::PARSE_ERROR, "message": message } });
+    let body =
+        json!({ "jsonrpc": "2.0", "id": null, "error": { "code": code, "message": message } });
     format!("{body}\n").into_bytes()
 }
 

@@ -3,21 +3,33 @@
 use std::sync::{Arc, OnceLock};
 
 use rmcp::model::{JsonObject, Tool as Described, ToolAnnotations};
-use schemars::generate::SchemaSettings;
+use schemars::generate::{Contract, SchemaSettings};
 use serde_json::{Map, Value, json};
 
 use super::{
+    arguments::{BODY_TOKENS, TOKEN, TOKENS, shown},
     budget::BUDGET,
     descriptions::{CONDITIONS, LEAN, NAMED, SHORT, description},
 };
-use crate::{endpoint::Endpoint, openapi};
+use crate::{
+    endpoint::{Content, Endpoint, Shape, Verb},
+    openapi,
+};
 use model::{
     error::{Code, Problem, Result},
+    schema::{Column, Kind, TABLES},
     spelling::nearest,
 };
 use query::queries::parameter::{
-    AS_OF, AS_OF_PARAMETER, Arguments, GENERATION, GENERATION_PARAMETER, Parameter, ParameterKind,
-    clip, encode,
+    AS_OF, AS_OF_PARAMETER, Arguments, CONTRACT, GENERATION, GENERATION_PARAMETER, Parameter,
+    ParameterKind, clip, encode,
+};
+use query::queries::{
+    Query as _,
+    request::Request as _,
+    tables::TableQuery,
+    tokens::TokensQuery,
+    track_record::{TrackRecordQuery, WholeRecordQuery},
 };
 use table::filter::{ColumnKind, FilterColumn};
 
@@ -35,6 +47,18 @@ const BOUNDS: &[&str] = &[
     "minimum",
     "maximum",
 ];
+/// Tables whose columns are told only by `tables`.
+const SELDOM_ASKED: &[&str] = &[
+    "accounts",
+    "people",
+    "follows",
+    "reactions",
+    "blocks",
+    "disputes",
+    "pool_events",
+];
+/// Larger bounds say nothing.
+const BOUND_MAX: u64 = 1_000_000;
 /// Parameters that make an answer shorter.
 const NARROWING: &[&str] = &[
     "only",
@@ -68,6 +92,8 @@ pub(super) struct Tool {
     /// Schemas of the request body's members; empty if the endpoint reads no body.
     body: Map<String, Value>,
     schema: Arc<JsonObject>,
+    /// The members of the answer.
+    output: Option<Arc<JsonObject>>,
 }
 
 /// An API request.
@@ -83,11 +109,14 @@ pub(super) struct ApiRequest {
 impl Tool {
     fn new(endpoint: &'static Endpoint) -> Self {
         let mut properties: JsonObject = parameters(endpoint)
-            .map(|parameter| (parameter.name.to_owned(), property(endpoint, parameter)))
+            .map(|parameter| {
+                let name = shown(parameter.name, parameter.kind);
+                (name.to_owned(), property(endpoint, parameter))
+            })
             .collect();
         let mut required: Vec<Value> = parameters(endpoint)
-            .filter(|parameter| parameter.kind.is_required())
-            .map(|parameter| parameter.name.into())
+            .filter(|parameter| parameter.kind.is_required() && !is_for_one(endpoint, parameter))
+            .map(|parameter| shown(parameter.name, parameter.kind).into())
             .collect();
         for (_, name, value) in lean(endpoint) {
             let Some(property) = properties.get_mut(*name) else {
@@ -96,31 +125,42 @@ impl Tool {
             // The description of the tool says what `only` leaves out.
             if let Ok(number) = value.parse::<u64>() {
                 property["default"] = json!(number);
+            } else if property["type"] == "boolean" {
+                property["default"] = json!(*value == "true");
             } else if property.get("default").is_some() {
                 property["default"] = json!(value);
             }
         }
         let mut body = Map::new();
         if let Some(shape) = endpoint.body {
-            let settings =
-                SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
-            let schema = shape(&mut settings.for_deserialize().into_generator());
-            if let Some(Value::Object(members)) = schema.get("properties") {
+            let schema = inline(shape, Contract::Deserialize);
+            // Of several forms of a body, the last takes most.
+            let form = schema
+                .pointer("/anyOf")
+                .and_then(|forms| forms.as_array()?.last())
+                .unwrap_or(&schema);
+            if let Some(Value::Object(members)) = form.get("properties") {
                 body.clone_from(members);
             }
-            required.extend(
-                schema
-                    .get("required")
-                    .and_then(Value::as_array)
-                    .cloned()
-                    .unwrap_or_default(),
-            );
+            let needed = form.get("required").and_then(Value::as_array);
             for (name, member) in &body {
-                let mut shown = member.clone();
-                without_bounds(&mut shown);
-                describe(&mut shown, short(endpoint, name));
-                properties.insert(name.clone(), shown);
+                // Tokens are named in a text, as in every tool.
+                let (name, mut member) = if name == BODY_TOKENS {
+                    (TOKENS, json!({ "type": "string" }))
+                } else {
+                    (name.as_str(), member.clone())
+                };
+                without_bounds(&mut member);
+                describe(&mut member, short(endpoint, name));
+                properties.insert(name.to_owned(), member);
             }
+            required.extend(needed.into_iter().flatten().map(|name| {
+                if name == BODY_TOKENS {
+                    TOKENS.into()
+                } else {
+                    name.clone()
+                }
+            }));
         }
         let mut schema = Map::new();
         schema.insert("type".into(), "object".into());
@@ -128,15 +168,38 @@ impl Tool {
         if !required.is_empty() {
             schema.insert("required".into(), required.into());
         }
+        schema.insert("additionalProperties".into(), false.into());
         Self {
             endpoint,
             body,
             schema: Arc::new(schema),
+            output: output(endpoint).map(Arc::new),
         }
     }
 
     pub(super) fn name(&self) -> &'static str {
         self.endpoint.name
+    }
+
+    /// The names of the arguments, as in the API.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        parameters(self.endpoint)
+            .map(|parameter| parameter.name)
+            .chain(self.body.keys().map(String::as_str))
+    }
+
+    /// The member of the body that is an object with a member of this name.
+    pub(super) fn object_with(&self, name: &str) -> Option<&str> {
+        let has = |schema: &Value| {
+            schema
+                .pointer("/properties")
+                .and_then(|own| own.get(name))
+                .is_some()
+        };
+        self.body
+            .iter()
+            .find(|(_, schema)| has(schema))
+            .map(|(own, _)| own.as_str())
     }
 
     /// The kind of an argument; `None` for a member of the body.
@@ -148,10 +211,16 @@ impl Tool {
 
     /// Returns the tool's definition for clients.
     pub(super) fn described(&self) -> Described {
-        // Tools only read the loaded data.
-        let hints = ToolAnnotations::new().read_only(true);
-        let told = description(self.endpoint.name).unwrap_or(self.endpoint.summary);
-        Described::new(self.endpoint.name, told, Arc::clone(&self.schema)).with_annotations(hints)
+        // A query only reads; what starts a job or an alert adds it. All of it is here: nothing is looked up elsewhere.
+        let reads = self.endpoint.verb == Verb::Get || self.endpoint.as_of;
+        let mut hints = ToolAnnotations::new().read_only(reads).open_world(false);
+        hints.destructive_hint = (!reads).then_some(false);
+        let name = self.endpoint.name;
+        let told = description(name).unwrap_or(self.endpoint.summary);
+        let mut described = Described::new(name, told, Arc::clone(&self.schema));
+        described.title = Some(title(name));
+        described.output_schema.clone_from(&self.output);
+        described.with_annotations(hints)
     }
 
     /// Builds the API request of a call. Checks only that names are known and values fit into a request; the endpoint validates the rest.
@@ -180,17 +249,34 @@ impl Tool {
         }
         // What was asked for in other words is not narrowed.
         let given = |name: &str| arguments.contains_key(name);
-        let is_chosen =
-            |name: &str| given(name) || given("addresses") || (name == "only" && given("fields"));
+        let is_chosen = |name: &str| {
+            given(name)
+                || (self.endpoint.name == TokensQuery::NAME && given(TOKENS))
+                || (name == "only" && given("flows"))
+        };
         for (_, name, value) in lean(self.endpoint).filter(|(_, name, _)| !is_chosen(name)) {
-            query.push(format!("{name}={value}"));
+            let asked = if *name == "only" {
+                self.named_columns(arguments)
+            } else {
+                Vec::new()
+            };
+            let also = asked
+                .into_iter()
+                .filter(|asked| value.split(',').all(|known| known != *asked));
+            let value = std::iter::once(*value).chain(also).collect::<Vec<_>>();
+            query.push(format!("{name}={}", value.join(",")));
+        }
+        // Without a token it is about all of them.
+        if self.endpoint.name == TrackRecordQuery::NAME && path.contains('{') {
+            WholeRecordQuery::PATH.clone_into(&mut path);
+            query.retain(|pair| !pair.starts_with("scope="));
         }
         if let Some(left) = path
             .split('{')
             .nth(1)
             .and_then(|rest| rest.split('}').next())
         {
-            return Err(missing(left));
+            return Err(missing(if left == CONTRACT.name { TOKEN } else { left }));
         }
         let target = if query.is_empty() {
             path
@@ -209,6 +295,34 @@ impl Tool {
             body,
             budget: kilobytes as usize * 1_024,
         })
+    }
+
+    /// The columns of `only` that the call adds, sorts by or sets conditions on: who asks for them wants to see them.
+    fn named_columns(&self, arguments: &JsonObject) -> Vec<&'static str> {
+        let words = self
+            .endpoint
+            .parameters
+            .iter()
+            .find_map(|own| match own.kind {
+                ParameterKind::Words(words) if own.name == "only" => Some(words),
+                _ => None,
+            });
+        let given: Vec<String> = ["fields", "sort", "where"]
+            .iter()
+            .filter_map(|name| arguments.get(*name).map(Value::to_string))
+            .collect();
+        let is_named = |word: &&&str| {
+            let is_sign = |sign: char| !(sign.is_alphanumeric() || sign == '_');
+            given
+                .iter()
+                .any(|text| text.split(is_sign).any(|part| part == **word))
+        };
+        words
+            .unwrap_or_default()
+            .iter()
+            .filter(is_named)
+            .copied()
+            .collect()
     }
 
     /// The sentence that says how to ask for less, or for all.
@@ -234,9 +348,15 @@ impl Tool {
 
     fn unknown(&self, name: &str) -> Problem {
         let known = || {
-            parameters(self.endpoint)
-                .map(|parameter| parameter.name)
-                .chain(self.body.keys().map(String::as_str))
+            let own = parameters(self.endpoint).map(|own| shown(own.name, own.kind));
+            let body = self.body.keys().map(|name| {
+                if name == BODY_TOKENS {
+                    TOKENS
+                } else {
+                    name.as_str()
+                }
+            });
+            own.chain(body)
         };
         // What every tool takes is seldom meant.
         let near = nearest(
@@ -336,21 +456,22 @@ fn text(parameter: &Parameter, value: &Value) -> Result<Option<String>> {
     }
 }
 
-/// JSON Schema of an argument: its type, its words, what stands where it is left out, and what it means. Bounds are left out, as a refusal
-/// says them.
+/// JSON Schema of an argument: its type, its words and bounds, what stands where it is left out, and what it means.
 fn property(endpoint: &'static Endpoint, parameter: &Parameter) -> Value {
     let mut schema = openapi::value_of(parameter.kind);
     let mut meaning = short(endpoint, parameter.name)
         .unwrap_or(parameter.meaning)
         .to_owned();
     match parameter.kind {
-        ParameterKind::Address => NAMED.clone_into(&mut meaning),
+        ParameterKind::Address if !is_for_one(endpoint, parameter) => {
+            NAMED.clone_into(&mut meaning);
+        }
         ParameterKind::Where(columns) => meaning = format!("{CONDITIONS} {}", by_kind(columns)),
         // Their columns stand with `where`.
         ParameterKind::Sort { .. } => {
             "Columns of `where`; `-` for descending.".clone_into(&mut meaning);
         }
-        ParameterKind::Words(words) => {
+        ParameterKind::Words(words) if conditions_of(endpoint).is_some() => {
             let others = words
                 .iter()
                 .filter(|word| !names_column(endpoint, word))
@@ -366,14 +487,111 @@ fn property(endpoint: &'static Endpoint, parameter: &Parameter) -> Value {
         _ => {}
     }
     if let Value::Object(schema) = &mut schema {
-        // A first page, no flag and a day are what anybody would expect.
-        schema.retain(|key, value| {
-            ["type", "enum"].contains(&key.as_str())
-                || key == "default" && value.is_string() && *value != "1d"
+        // A first page, no flag and a day are what anybody would expect; from 1 and up to very much need no words.
+        let is_bound = parameter.name != BUDGET.name
+            && matches!(parameter.kind, ParameterKind::Integer { max, .. } if max <= BOUND_MAX);
+        schema.retain(|key, value| match key.as_str() {
+            "type" | "enum" => true,
+            "default" => value.is_string() && *value != "1d",
+            "maximum" => is_bound,
+            "minimum" => is_bound && *value != 1,
+            _ => false,
         });
+        // The other tools of a table refer to this one.
+        if endpoint.name == TableQuery::NAME && parameter.name == "table" {
+            let names = TABLES.iter().map(|table| table.name).collect();
+            schema.insert("enum".into(), names);
+            meaning = columns_of_tables();
+        }
     }
     describe(&mut schema, Some(&meaning));
     schema
+}
+
+/// Whether the parameter may be left out, though the endpoint needs it: another one answers for all tokens.
+fn is_for_one(endpoint: &Endpoint, parameter: &Parameter) -> bool {
+    endpoint.name == TrackRecordQuery::NAME && matches!(parameter.kind, ParameterKind::Address)
+}
+
+/// The columns of each table that other tools do not ask better. The `tokens` of pools are mostly empty: `token0` and `token1` have
+/// them.
+fn columns_of_tables() -> String {
+    let told = TABLES
+        .iter()
+        .filter(|table| !SELDOM_ASKED.contains(&table.name))
+        .map(|table| {
+            let column = |column: &Column| match column.kind {
+                Kind::Uint256 => format!("{} (base units)", column.name),
+                _ => column.name.to_owned(),
+            };
+            let is_told = |column: &&Column| (table.name, column.name) != ("pools", "tokens");
+            let columns: Vec<String> = table.columns.iter().filter(is_told).map(column).collect();
+            format!("{}: {}.", table.name, columns.join(", "))
+        });
+    told.collect::<Vec<_>>().join(" ")
+}
+
+/// A schema without references, of what is read or of what is written.
+fn inline(shape: Shape, contract: Contract) -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.contract = contract;
+    });
+    shape(&mut settings.into_generator()).to_value()
+}
+
+/// The words of a name.
+fn title(name: &str) -> String {
+    let mut words = name.replace('_', " ");
+    if let Some(first) = words.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    words
+}
+
+/// The members of the answer with their types, without those of its rows: what a program needs to read an answer, in few bytes. None is
+/// required, since a budget may cut any of them.
+fn output(endpoint: &'static Endpoint) -> Option<JsonObject> {
+    let Content::Json(shape) = endpoint.content else {
+        return None;
+    };
+    let schema = inline(shape, Contract::Serialize);
+    let forms = schema
+        .get("anyOf")
+        .and_then(Value::as_array)
+        .map_or_else(|| vec![&schema], |forms| forms.iter().collect());
+    let mut members = Map::new();
+    for (name, member) in forms
+        .into_iter()
+        .filter_map(|form| form.get("properties")?.as_object())
+        .flatten()
+    {
+        members.insert(name.clone(), of_type(member));
+    }
+    // An answer can have such a member itself.
+    members
+        .entry("cut")
+        .and_modify(|own| *own = json!({}))
+        .or_insert_with(|| json!({ "type": "array" }));
+    let mut output = Map::new();
+    output.insert("type".into(), "object".into());
+    output.insert("properties".into(), members.into());
+    Some(output)
+}
+
+/// The types of a value, without what they contain.
+fn of_type(schema: &Value) -> Value {
+    let types = schema.get("type").cloned().or_else(|| {
+        let forms = schema
+            .get("anyOf")
+            .or_else(|| schema.get("oneOf"))?
+            .as_array()?;
+        forms
+            .iter()
+            .map(|form| form.get("type").filter(|of| of.is_string()).cloned())
+            .collect()
+    });
+    types.map_or_else(|| json!({}), |types| json!({ "type": types }))
 }
 
 /// Sets the description, or takes it off where there is nothing to say.
@@ -395,15 +613,15 @@ fn short(endpoint: &Endpoint, argument: &str) -> Option<&'static str> {
     known.map(|(.., short)| *short)
 }
 
+fn conditions_of(endpoint: &'static Endpoint) -> Option<&'static [FilterColumn]> {
+    endpoint.parameters.iter().find_map(|own| match own.kind {
+        ParameterKind::Where(columns) => Some(columns),
+        _ => None,
+    })
+}
+
 fn names_column(endpoint: &'static Endpoint, word: &str) -> bool {
-    let conditions = endpoint.parameters.iter().find_map(|own| {
-        if let ParameterKind::Where(columns) = own.kind {
-            Some(columns)
-        } else {
-            None
-        }
-    });
-    conditions.is_some_and(|columns| columns.iter().any(|column| column.name == word))
+    conditions_of(endpoint).is_some_and(|columns| columns.iter().any(|column| column.name == word))
 }
 
 /// A schema of a body without bounds and patterns; what has words needs no description, nor have items.

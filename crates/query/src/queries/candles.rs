@@ -15,8 +15,14 @@ use super::{
     timeframes::{FROM, TIMEFRAME, TO, candles_of, frame_of, interval},
     view::View,
 };
-use analysis::market::Lag;
-use model::{address::Address, candles::Interval, error::Result, progress::Progress, time::Time};
+use analysis::{growth::percent, market::Lag};
+use model::{
+    address::Address,
+    candles::{Candles, Interval},
+    error::Result,
+    progress::Progress,
+    time::Time,
+};
 
 request! {
     CandlesQuery at "/tokens/{token_address}/candles" {
@@ -34,6 +40,9 @@ pub struct TokenCandles {
     pub timeframe: &'static str,
     /// The latest candles within `limit`, oldest first.
     pub candles: Vec<Candle>,
+    /// Of all candles within `from` and `to`, also those beyond `limit`; absent if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub range: Option<PriceRange>,
     /// Whether `limit` excluded earlier candles.
     #[serde(skip)]
     pub cut: bool,
@@ -59,6 +68,64 @@ pub struct Candle {
     pub close: Option<f64>,
     /// Whole tokens traded; null if unknown.
     pub volume: Option<f64>,
+}
+
+/// How the price moved over candles.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct PriceRange {
+    /// Number of candles.
+    pub candles: u64,
+    pub from: Time,
+    pub to: Time,
+    /// Percent from the first candle's open to the last one's close.
+    pub percent: Option<f64>,
+    pub highest_close: Option<PriceAt>,
+    pub lowest_close: Option<PriceAt>,
+    /// Within a candle, not its close.
+    pub highest: Option<PriceAt>,
+    pub lowest: Option<PriceAt>,
+}
+
+/// A price, and the start of the first candle that has it.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct PriceAt {
+    pub timestamp: Time,
+    pub price: f64,
+}
+
+impl PriceRange {
+    fn of(candles: &Candles<'_>) -> Option<Self> {
+        let from = Time(*candles.timestamp.first()?);
+        let to = Time(*candles.timestamp.last()?);
+        let valid = || (0..candles.len()).filter(|&i| candles.valid(i));
+        let most = |prices: &[f64], is_more: fn(f64, f64) -> bool| {
+            let at = valid().reduce(|best, i| {
+                if is_more(prices[i], prices[best]) {
+                    i
+                } else {
+                    best
+                }
+            })?;
+            Some(PriceAt {
+                timestamp: Time(candles.timestamp[at]),
+                price: prices[at],
+            })
+        };
+        let change = valid()
+            .next()
+            .zip(valid().next_back())
+            .map(|(first, last)| percent(candles.open[first], candles.close[last]));
+        Some(Self {
+            candles: candles.len() as u64,
+            from,
+            to,
+            percent: change.filter(|change| change.is_finite()),
+            highest_close: most(candles.close, |a, b| a > b),
+            lowest_close: most(candles.close, |a, b| a < b),
+            highest: most(candles.high, |a, b| a > b),
+            lowest: most(candles.low, |a, b| a < b),
+        })
+    }
 }
 
 /// The range of the last `limit` timestamps within `from..=to`, and whether earlier ones were cut off.
@@ -103,6 +170,8 @@ impl Query for CandlesQuery {
         let frame = frame_of(&series, &self.token_address, self.timeframe)?;
         let all = frame.as_candles();
         let (range, cut) = latest(all.timestamp, self.from, self.to, self.limit);
+        let (whole, _) = latest(all.timestamp, self.from, self.to, u64::MAX);
+        let moved = PriceRange::of(&all.part(whole));
         let made = frame.made_beside_own(range.clone());
         let stored = frame.intervals(&series, interval(self.timeframe));
         let source_of = |from: &Interval| view.dataset.candles().source(&self.token_address, *from);
@@ -138,6 +207,7 @@ impl Query for CandlesQuery {
             token_address: self.token_address,
             timeframe: self.timeframe,
             candles,
+            range: moved,
             cut,
             made,
             stale,
@@ -172,6 +242,78 @@ mod tests {
     use super::*;
     use crate::queries::tests::{answered, snapshot};
     use load::sample;
+
+    #[test]
+    fn the_range_is_of_all_candles_between_the_times() {
+        let rows = [(1, 10, 4, 8), (2, 30, 7, 20), (3, 25, 1, 5), (4, 9, 6, 8)]
+            .into_iter()
+            .map(|(day, high, low, close)| {
+                format!("0x1,2026-01-{day:02},8,{high},{low},{close},1d\n")
+            })
+            .collect::<Vec<_>>()
+            .concat();
+        let snapshot = snapshot(&[
+            ("tokens", "token_address,symbol,name,chain\n0x1,A,A,eth"),
+            (
+                "candles",
+                &format!("token_address,timestamp,open,high,low,close,interval\n{rows}"),
+            ),
+        ]);
+        let range = |query: &str| {
+            let address = sample::address("0x1").to_string();
+            answered::<CandlesQuery>(&snapshot, &[("token_address", &address)], query)
+                .expect("candles")
+                .range
+        };
+        let at = |price: Option<PriceAt>| {
+            price.map(|at| (at.timestamp.to_string()[8..10].to_owned(), at.price))
+        };
+        let of = |query: &str| {
+            let range = range(query).expect("candles");
+            let PriceRange {
+                highest_close,
+                lowest_close,
+                highest,
+                lowest,
+                ..
+            } = range;
+            (
+                range.candles,
+                range.percent,
+                [highest_close, lowest_close, highest, lowest].map(at),
+            )
+        };
+        let day = |day: &str, price: f64| Some((day.to_owned(), price));
+        assert_eq!(
+            of("limit=1"),
+            (
+                4,
+                Some(0.0),
+                [
+                    day("02", 20.0),
+                    day("03", 5.0),
+                    day("02", 30.0),
+                    day("03", 1.0)
+                ]
+            ),
+            "`limit` leaves none out, and the first of equal ones counts"
+        );
+        assert_eq!(
+            of("from=2026-01-03&to=2026-01-04"),
+            (
+                2,
+                Some(0.0),
+                [
+                    day("04", 8.0),
+                    day("03", 5.0),
+                    day("03", 25.0),
+                    day("03", 1.0)
+                ]
+            )
+        );
+        assert_eq!(of("to=2026-01-02").1, Some(150.0));
+        assert_eq!(range("from=2027-01-01"), None);
+    }
 
     #[test]
     fn candles_of_two_lengths_are_told() {

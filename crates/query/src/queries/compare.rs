@@ -4,6 +4,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+mod alike;
+
 use super::{
     Dated, Find as _, Query,
     parameter::{Parameter, ParameterKind, parameter},
@@ -22,7 +24,7 @@ use analysis::{
 };
 use model::{
     address::Address,
-    candles::Interval,
+    candles::{Candles, Interval},
     error::{Code, Problem, Result},
     progress::Progress,
     time::{DAY_MS, Time},
@@ -30,6 +32,8 @@ use model::{
 
 /// Maximum number of tokens of one comparison: more lines cannot be distinguished.
 pub const TOKENS_MAX: usize = 12;
+/// The lists of an answer.
+const LISTS: &[&str] = &["tokens", "rows", "correlations"];
 /// Maximum number of rows (timestamps) of one answer.
 const ROWS_MAX: usize = 10_000;
 
@@ -49,8 +53,9 @@ request! {
         /// Without duplicates, in the order given.
         addresses: Vec<Address> = parameter(
             "addresses",
-            ParameterKind::Addresses { min: 2, max: TOKENS_MAX },
-            "2 to 12 token contracts, comma-separated.",
+            ParameterKind::Addresses { min: 1, max: TOKENS_MAX },
+            "1 to 12 token contracts, comma-separated. One is compared with the 11 tokens that moved most like it: the highest correlation \
+            of daily returns in the period, among the 2,000 largest tokens.",
         ),
         timeframe: &'static str = TIMEFRAME,
         period: &'static str = PERIOD,
@@ -61,6 +66,8 @@ request! {
         ),
         from: Option<Time> = FROM,
         to: Option<Time> = TO,
+        /// Lists in the answer; empty: all.
+        only: Vec<&'static str> = parameter("only", ParameterKind::Words(LISTS), "Lists to return, comma-separated. Default: all."),
     }
 }
 
@@ -75,16 +82,19 @@ pub struct Comparison {
     pub from: Time,
     /// The earliest of the tokens' last candle times.
     pub to: Time,
-    /// In the order requested, without duplicates.
+    /// In the order requested, without duplicates; behind a single one those that moved most like it, the most alike first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tokens: Vec<Compared>,
     /// Tokens that security says to avoid, or that cannot be sold.
     pub warnings: Vec<SecurityWarning>,
     /// Every time in the span at which at least one token has a close, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rows: Vec<ComparedRow>,
     /// Reason why no token has a beta: the benchmark's price hardly moves.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beta_missing: Option<String>,
     /// One entry per pair of tokens.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub correlations: Vec<Correlation>,
 }
 
@@ -156,7 +166,7 @@ impl Query for CompareQuery {
     const DATED: Dated = Dated::Always;
 
     fn as_of(&self, _: &Snapshot, answer: &Comparison) -> Option<Time> {
-        answer.rows.last().map(|row| row.timestamp)
+        Some(answer.to)
     }
 
     fn answer(&self, view: &View<'_>, progress: &Progress) -> Result<Comparison> {
@@ -166,11 +176,8 @@ impl Query for CompareQuery {
                 addresses.push(*address);
             }
         }
-        if addresses.len() < 2 {
-            return Err(Problem::new(
-                Code::InvalidParameter,
-                "`addresses` needs at least two tokens.",
-            ));
+        if let [one] = addresses[..] {
+            addresses.extend(self.most_alike(view, &one, progress)?);
         }
         let base = self.base.unwrap_or(addresses[0]);
         let base = addresses
@@ -198,7 +205,7 @@ impl Query for CompareQuery {
                 })
             };
             series.push(frame(interval(self.timeframe), self.from, self.to));
-            daily.push(frame(Interval::DAY, None, None));
+            daily.push(daily_points(&stored));
         }
         let days = days_of_period(self.period);
         let side =
@@ -263,19 +270,37 @@ impl Query for CompareQuery {
             }
         });
         let tokens: Vec<Compared> = (0..addresses.len()).map(compared).collect();
+        let is_asked = |list: &str| self.only.is_empty() || self.only.contains(&list);
+        let beta_missing = base_is_steady.then(|| no_beta(&tokens[base]));
         Ok(Comparison {
             timeframe: self.timeframe,
             period: self.period,
             base_address: addresses[base],
             from: Time(start),
             to: Time(end),
-            correlations: correlations.collect(),
-            rows: side.times.iter().enumerate().map(row).collect(),
-            beta_missing: base_is_steady.then(|| no_beta(&tokens[base])),
+            correlations: correlations.filter(|_| is_asked("correlations")).collect(),
+            rows: side
+                .times
+                .iter()
+                .enumerate()
+                .filter(|_| is_asked("rows"))
+                .map(row)
+                .collect(),
+            beta_missing,
             warnings: WarningsOf(addresses.clone()).find(view, progress)?,
-            tokens,
+            tokens: if is_asked("tokens") {
+                tokens
+            } else {
+                Vec::new()
+            },
         })
     }
+}
+
+/// The closes of the daily candles.
+fn daily_points(stored: &[(Interval, Candles<'_>)]) -> Points {
+    timeframes::frame(stored, Interval::DAY)
+        .map_or_else(Points::new, |frame| points(&frame.as_candles(), None, None))
 }
 
 /// Why nothing has a beta against the token.
@@ -556,17 +581,80 @@ mod tests {
     }
 
     #[test]
+    fn one_token_is_compared_with_those_that_moved_most_like_it() {
+        // A swings; B with it, C against it, and D has a fifth of the days.
+        let rows: String = (1..=20)
+            .map(|day: u32| {
+                let swing = 100 + day * 7 % 5;
+                let candle = |token: u8, close: u32| {
+                    format!("0x{token},2026-01-{day:02},{close},{close},{close},{close},1d\n")
+                };
+                let rare = if day > 16 {
+                    candle(4, swing)
+                } else {
+                    String::new()
+                };
+                [
+                    candle(1, swing),
+                    candle(2, swing * 2),
+                    candle(3, 300 - swing),
+                    candle(5, swing),
+                    rare,
+                ]
+                .concat()
+            })
+            .collect();
+        let snapshot = snapshot(&[
+            (
+                "tokens",
+                "token_address,symbol,name,chain\n0x1,A,A,eth\n0x2,B,B,eth\n0x3,C,C,eth\n0x4,D,D,eth\n0x5,a,A,base",
+            ),
+            (
+                "candles",
+                &format!("token_address,timestamp,open,high,low,close,interval\n{rows}"),
+            ),
+        ]);
+        let ask = |query: &str| {
+            let query = format!("addresses={}&{query}", addresses("1"));
+            answered::<CompareQuery>(&snapshot, &[], &query).expect("an answer")
+        };
+        let symbols = |answer: &Comparison| {
+            let symbols = answer
+                .tokens
+                .iter()
+                .filter_map(|token| token.symbol.clone());
+            symbols.collect::<String>()
+        };
+        assert_eq!(symbols(&ask("period=all")), "ABC");
+        assert_eq!(
+            symbols(&ask("from=2026-01-17")),
+            "ABDC",
+            "D has every day of these"
+        );
+        let lists = |query: &str| {
+            let answer = serde_json::to_value(ask(query)).expect("JSON");
+            let has = |list: &&str| answer.get(*list).is_some();
+            LISTS.iter().copied().filter(has).collect::<Vec<_>>()
+        };
+        assert_eq!(lists("only="), LISTS);
+        assert_eq!(
+            lists("only=correlations,tokens"),
+            ["tokens", "correlations"]
+        );
+    }
+
+    #[test]
     fn what_cannot_be_compared_says_why() {
         for (query, code, says) in [
             (
-                addresses("1"),
-                Code::InvalidParameter,
-                "needs at least two tokens",
+                format!("{}&from=2027-01-01", addresses("1")),
+                Code::NoCandles,
+                "A has no 1d candles in this period",
             ),
             (
-                addresses("11"),
-                Code::InvalidParameter,
-                "needs at least two tokens",
+                addresses("3"),
+                Code::NoCandles,
+                "No other token has daily candles in this period",
             ),
             (
                 addresses("13"),

@@ -256,6 +256,7 @@ impl Compare {
             base: self.base.filter(|base| self.marks.contains(base)),
             from: None,
             to: None,
+            only: Vec::new(),
         }
     }
 

@@ -73,7 +73,7 @@ fn what_is_no_tool_or_no_argument_is_refused_by_its_name() {
             ),
             (
                 "token",
-                json!({ "address": WETH }),
+                json!({ "adress": WETH }),
                 "invalid_parameter",
                 "Did you mean `token_address`?",
             ),
@@ -227,7 +227,7 @@ fn what_is_no_message_is_refused_in_the_protocols_words() {
             -32_601,
         ),
         (
-            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"tokens\",\"arguments\":\"{}\"}}",
+            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"tokens\",\"arguments\":\"{\"}}",
             200,
             -32_602,
         ),
@@ -245,8 +245,56 @@ fn what_is_no_message_is_refused_in_the_protocols_words() {
         (status, serde_json::from_slice::<Value>(&sent).unwrap()),
         (200, json!({ "jsonrpc": "2.0", "id": 7, "result": {} }))
     );
+    let call = |arguments: Value| {
+        let params = json!({ "name": "tokens", "arguments": arguments });
+        json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params }).to_string()
+    };
+    let answer = |body: &str| front_ends.over_http("/mcp", Some(body)).1;
+    assert_eq!(
+        answer(&call(json!("{\"limit\":1}"))),
+        answer(&call(json!({ "limit": 1 }))),
+        "arguments in a text"
+    );
+    // Only version 2025-03-26 has batches; who names no version may be of it.
+    let batch = format!(
+        "[{},\n{},{}]",
+        ping("1"),
+        call(json!({ "limit": 1 })),
+        json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })
+    );
+    let answers: Vec<Value> = serde_json::from_slice(&answer(&batch)).unwrap();
+    assert_eq!(
+        answers[0],
+        json!({ "jsonrpc": "2.0", "id": 7, "result": {} })
+    );
+    assert_eq!(
+        (answers.len(), &answers[1]["result"]["isError"]),
+        (2, &json!(false))
+    );
     let large = format!("\"{}\"", "a".repeat(2 << 20));
     assert_eq!(front_ends.over_http("/mcp", Some(&large)).0, 413);
+}
+
+#[test]
+fn the_version_is_the_clients_if_it_is_known() {
+    let front_ends = FrontEnds::new();
+    for (asked, answered) in [
+        ("2024-11-05", "2024-11-05"),
+        ("2025-03-26", "2025-03-26"),
+        ("2025-06-18", "2025-06-18"),
+        ("2025-11-25", "2025-11-25"),
+        ("1999-01-01", "2025-11-25"),
+    ] {
+        let client = json!({ "name": "a", "version": "1" });
+        let params = json!({ "protocolVersion": asked, "capabilities": {}, "clientInfo": client });
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params });
+        let (_, sent) = front_ends.over_http("/mcp", Some(&body.to_string()));
+        let sent: Value = serde_json::from_slice(&sent).unwrap();
+        assert_eq!(
+            sent["result"]["protocolVersion"], answered,
+            "{asked}: {sent}"
+        );
+    }
 }
 
 /// A client that says everything at once: the call waits for the first load, and a line that is no JSON is answered between them.
@@ -272,6 +320,8 @@ fn the_first_call_waits_for_the_data_and_every_line_is_answered() {
         r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"a","version":"1"}}}"#,
         r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
         r#"{"jsonrpc":"2.0","id":2,"#,
+        r"7",
+        r#"[{"jsonrpc":"2.0","id":4,"method":"ping"},{"jsonrpc":"2.0","id":5,"method":"ping"}]"#,
         r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"tokens","arguments":{"query":"UNI","limit":1}}}"#,
     ];
     program
@@ -281,7 +331,7 @@ fn the_first_call_waits_for_the_data_and_every_line_is_answered() {
         .write_all((lines.join("\n") + "\n").as_bytes())
         .unwrap();
     let mut said = BufReader::new(program.stdout.take().unwrap()).lines();
-    let mut answers: Vec<Value> = (0..3)
+    let mut answers: Vec<Value> = (0..6)
         .map(|_| serde_json::from_str(&said.next().unwrap().unwrap()).unwrap())
         .collect();
     answers.sort_by_key(|answer| answer["id"].as_i64());
@@ -290,12 +340,24 @@ fn the_first_call_waits_for_the_data_and_every_line_is_answered() {
         (&Value::Null, &json!(-32700)),
         "{answers:?}"
     );
-    assert_eq!(answers[1]["id"], 1);
     assert_eq!(
-        (&answers[2]["id"], &answers[2]["result"]["isError"]),
+        (&answers[1]["id"], &answers[1]["error"]["code"]),
+        (&Value::Null, &json!(-32600)),
+        "{answers:?}"
+    );
+    assert_eq!(answers[2]["id"], 1);
+    assert_eq!(
+        (&answers[3]["id"], &answers[3]["result"]["isError"]),
         (&json!(3), &json!(false)),
         "{answers:?}"
     );
+    for (answer, id) in answers[4..].iter().zip([4, 5]) {
+        assert_eq!(
+            (&answer["id"], &answer["result"]),
+            (&json!(id), &json!({})),
+            "each message of a batch"
+        );
+    }
     drop(program.stdin.take());
     assert!(program.wait().unwrap().success());
 }

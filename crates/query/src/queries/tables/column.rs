@@ -95,7 +95,7 @@ pub struct ValueCount {
     #[schemars(schema_with = "cell")]
     pub value: Value,
     pub count: u64,
-    /// Fraction of the rows with a value.
+    /// Fraction of the rows with a value. A row with a list has each of its elements.
     pub share: f64,
 }
 
@@ -315,7 +315,7 @@ impl ColumnReader<'_> {
         let hash = |text: &str| (hashers.0.hash_one(text), hashers.1.hash_one(text));
         let compare = |a: &str, b: &str| order(a, b).then_with(|| a.cmp(b));
         let count = |chunk: &Chunk<'_>| {
-            let counts = count_texts(chunk);
+            let ChunkTexts { counts, present } = count_texts(chunk);
             let min = counts
                 .keys()
                 .min_by(|a, b| compare(a, b))
@@ -329,6 +329,7 @@ impl ColumnReader<'_> {
                     .into_iter()
                     .map(|(text, count)| (hash(&text), count))
                     .collect::<Vec<_>>(),
+                present,
                 min,
                 max,
             )
@@ -341,17 +342,15 @@ impl ColumnReader<'_> {
             self.progress,
             BATCH_CHUNKS,
             count,
-            |(counts, min, max)| {
-                for (hash, TextCount { count, first_row }) in counts {
+            |(counts, present, min, max)| {
+                for (hash, TextCount { count, at }) in counts {
                     texts
                         .counts
                         .entry(hash)
-                        .or_insert(TextCount {
-                            count: 0,
-                            first_row,
-                        })
+                        .or_insert(TextCount { count: 0, at })
                         .count += count;
                 }
+                texts.present += present;
                 if texts.counts.len() > TEXTS_MAX {
                     return Err(too_many_texts());
                 }
@@ -386,7 +385,7 @@ impl ColumnReader<'_> {
             (_, Some(_)) => None,
         };
         let texts = texts.map(|texts| TextValues {
-            present: texts.counts.values().map(|text| text.count).sum(),
+            present: texts.present,
             distinct: texts.counts.len() as u64,
             counts: self.most_frequent(&texts, limit),
             min: texts.min,
@@ -403,17 +402,21 @@ impl ColumnReader<'_> {
     fn most_frequent(&self, texts: &Texts, limit: usize) -> Vec<(String, u64)> {
         let mut counts: Vec<TextCount> = texts.counts.values().copied().collect();
         // Ties: the earliest row first.
-        counts.sort_unstable_by(|a, b| b.count.cmp(&a.count).then(a.first_row.cmp(&b.first_row)));
+        counts.sort_unstable_by(|a, b| b.count.cmp(&a.count).then(a.at.cmp(&b.at)));
         counts.truncate(limit);
-        let text = |place: usize| {
-            let row = self.places.get(place);
-            let cell = row.map(|row| self.grid.cell(self.column, row));
-            cell.and_then(|cell| cell.to_text()).unwrap_or_default()
+        let text = |at: TextPlace| {
+            let row = self.places.get(at.row as usize)?;
+            match self.grid.cell(self.column, row) {
+                Scalar::List(elements) => {
+                    Some(elements.into_iter().nth(at.nth as usize)?.into_owned())
+                }
+                cell => cell.to_text(),
+            }
         };
         ordered_counts(
             counts
                 .into_iter()
-                .map(|counted| (text(counted.first_row as usize), counted.count))
+                .map(|counted| (text(counted.at).unwrap_or_default(), counted.count))
                 .collect(),
         )
     }
@@ -432,43 +435,78 @@ fn parallel_sort(keys: &mut [u64], threads: usize) {
     );
 }
 
-/// Counts the texts of a chunk.
-fn count_texts<'c>(chunk: &'c Chunk<'_>) -> PlHashMap<Cow<'c, str>, TextCount> {
-    let mut counts: PlHashMap<Cow<'c, str>, TextCount> = PlHashMap::default();
-    let text = |value: Scalar<'c>| match value {
-        Scalar::Text(text) | Scalar::Digits(text) => Some(text),
-        value => value.to_text().map(Cow::Owned),
-    };
-    // Equal texts often come in runs: one lookup for each run.
-    let mut texts = chunk.values(0).map(text).enumerate().peekable();
-    while let Some((place, text)) = texts.next() {
-        let mut count = 1;
-        while texts.next_if(|(_, next)| *next == text).is_some() {
-            count += 1;
-        }
-        let Some(text) = text else { continue };
-        counts
-            .entry(text)
-            .or_insert(TextCount {
-                count: 0,
-                first_row: (chunk.start + place) as u32,
-            })
-            .count += count;
-    }
-    counts
+/// The texts of a chunk.
+#[derive(Default)]
+struct ChunkTexts<'c> {
+    counts: PlHashMap<Cow<'c, str>, TextCount>,
+    /// Rows with a text.
+    present: u64,
 }
 
-/// How often a text occurs, and the first of the selected rows that has it.
+impl<'c> ChunkTexts<'c> {
+    fn add(&mut self, text: Cow<'c, str>, count: u64, at: TextPlace) {
+        self.counts
+            .entry(text)
+            .or_insert(TextCount { count: 0, at })
+            .count += count;
+    }
+}
+
+/// Counts the texts of a chunk, of a list each of its elements once.
+fn count_texts<'c>(chunk: &'c Chunk<'_>) -> ChunkTexts<'c> {
+    let mut texts = ChunkTexts::default();
+    // Equal texts often come in runs: one lookup for each run.
+    let mut values = chunk.values(0).enumerate().peekable();
+    while let Some((place, value)) = values.next() {
+        let mut count = 1;
+        while values.next_if(|(_, next)| *next == value).is_some() {
+            count += 1;
+        }
+        let at = |nth: usize| TextPlace {
+            row: (chunk.start + place) as u32,
+            nth: nth as u32,
+        };
+        let text = match value {
+            Scalar::Text(text) | Scalar::Digits(text) => Some(text),
+            Scalar::List(elements) => {
+                texts.present += if elements.is_empty() { 0 } else { count };
+                for (nth, element) in elements.iter().enumerate() {
+                    if !elements[..nth].contains(element) {
+                        texts.add(element.clone(), count, at(nth));
+                    }
+                }
+                continue;
+            }
+            value => value.to_text().map(Cow::Owned),
+        };
+        if let Some(text) = text {
+            texts.present += count;
+            texts.add(text, count, at(0));
+        }
+    }
+    texts
+}
+
+/// Where a text was first found: the place of the selected row, and of the element if the row has a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct TextPlace {
+    row: u32,
+    nth: u32,
+}
+
+/// How often a text occurs, and where first.
 #[derive(Debug, Clone, Copy)]
 struct TextCount {
     count: u64,
-    first_row: u32,
+    at: TextPlace,
 }
 
 /// Texts by their two hashes.
 #[derive(Debug, Default)]
 struct Texts {
     counts: HashMap<(u64, u64), TextCount>,
+    /// Rows with a text.
+    present: u64,
     min: Option<String>,
     max: Option<String>,
 }

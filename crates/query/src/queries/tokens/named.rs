@@ -62,6 +62,46 @@ impl TokenNames for Snapshot {
     }
 }
 
+/// The largest of several tokens with one name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LargestNamed {
+    pub address: Address,
+    /// A sentence that says which token was taken, and which others there are.
+    pub says: String,
+}
+
+/// How many times the market cap of the next token the largest must have; otherwise either may be meant.
+const LARGEST_BY: f64 = 2.0;
+
+/// The token that is probably meant by a name that several have: by far the largest. `None` if one has the name, or none is much larger.
+pub fn largest_named(snapshot: &Snapshot, name: &str) -> Option<LargestNamed> {
+    if AddressPart::read(name).is_some()
+        || !matches!(snapshot.token_named(name), Err(problem) if problem.code == Code::AmbiguousToken)
+    {
+        return None;
+    }
+    let mut found: Vec<&TokenSummary> = tokens_of(snapshot, name)
+        .into_iter()
+        .map(|(_, token)| token)
+        .collect();
+    found.sort_by(|a, b| {
+        descending(a.market_cap, b.market_cap).then_with(|| a.token_address.cmp(&b.token_address))
+    });
+    let (largest, others) = found.split_first()?;
+    let cap = largest.market_cap?;
+    let next = others.first()?.market_cap.unwrap_or_default();
+    (cap >= LARGEST_BY * next).then(|| LargestNamed {
+        address: largest.token_address,
+        says: format!(
+            "`{}` is the name of {} tokens. This result is about the largest, {}; other tokens with this name: {}.",
+            clip(name),
+            found.len(),
+            told_among(&found, largest),
+            listed(&found, others)
+        ),
+    })
+}
+
 /// The error that names the token of this symbol that is kept out, as its address holds another.
 fn kept_apart(snapshot: &Snapshot, name: &str) -> Option<Problem> {
     let wanted = name.trim().trim_start_matches('$').to_lowercase();
@@ -142,8 +182,8 @@ fn tokens_of<'a>(snapshot: &'a Snapshot, name: &str) -> Vec<(usize, &'a TokenSum
     Vec::new()
 }
 
-/// Lists the tokens with this name, the largest first: each as `UNI@base` if only one token on that chain has it, otherwise by its address.
-fn ambiguous(name: &str, tokens: &[&TokenSummary]) -> String {
+/// One of the tokens with this name: as `UNI@base` if only one token on that chain has it, otherwise by its address.
+fn told_among(tokens: &[&TokenSummary], token: &TokenSummary) -> String {
     let is_alone = |chain: &&Chain| {
         tokens
             .iter()
@@ -151,32 +191,42 @@ fn ambiguous(name: &str, tokens: &[&TokenSummary]) -> String {
             .count()
             == 1
     };
-    let told = |token: &&TokenSummary| {
-        let symbol = token
-            .symbol
-            .as_deref()
-            .filter(|symbol| !symbol.contains(['@', '`']));
-        let short = symbol
-            .zip(token.chains.iter().find(is_alone))
-            .map(|(symbol, chain)| format!("`{symbol}@{chain}`"));
-        let (address, about) = (token.token_address, chains_and_cap(token));
-        short.map_or_else(
-            || format!("{address} ({about})"),
-            |short| format!("{short} ({address}, {about})"),
-        )
-    };
-    let all: Vec<String> = tokens.iter().take(LISTED).map(told).collect();
-    let more = tokens.len().saturating_sub(LISTED);
+    let symbol = token
+        .symbol
+        .as_deref()
+        .filter(|symbol| !symbol.contains(['@', '`']));
+    let short = symbol
+        .zip(token.chains.iter().find(is_alone))
+        .map(|(symbol, chain)| format!("`{symbol}@{chain}`"));
+    let (address, about) = (token.token_address, chains_and_cap(token));
+    short.map_or_else(
+        || format!("{address} ({about})"),
+        |short| format!("{short} ({address}, {about})"),
+    )
+}
+
+/// Lists `shown`, some of the tokens with one name.
+fn listed(tokens: &[&TokenSummary], shown: &[&TokenSummary]) -> String {
+    let all: Vec<String> = shown
+        .iter()
+        .take(LISTED)
+        .map(|token| told_among(tokens, token))
+        .collect();
+    let more = shown.len().saturating_sub(LISTED);
     let more = if more > 0 {
         format!(" and {more} more")
     } else {
         String::new()
     };
+    all.join(", ") + &more
+}
+
+fn ambiguous(name: &str, tokens: &[&TokenSummary]) -> String {
     format!(
-        "`{}` is ambiguous ({} tokens); pass one of {}{more}",
+        "`{}` is ambiguous ({} tokens); pass one of {}",
         clip(name),
         tokens.len(),
-        all.join(", ")
+        listed(tokens, tokens)
     )
 }
 
@@ -216,6 +266,35 @@ mod tests {
     use load::sample;
 
     #[test]
+    fn the_largest_of_several_is_meant_if_it_is_by_far_the_largest() {
+        let largest = |next: &str| {
+            let tokens = format!(
+                "token_address,symbol,name,chain,market_cap\n0x1,UNI,U,eth,9\n0x2,USDC,A,base,{next}\n0x3,usdc,B,eth,2000"
+            );
+            let snapshot = tests::snapshot(&[("tokens", &tokens)]);
+            [
+                largest_named(&snapshot, "USDC"),
+                largest_named(&snapshot, "UNI"),
+            ]
+        };
+        let third = sample::address("0x3");
+        for next in ["1000", "0", ""] {
+            let [found, alone] = largest(next);
+            let found = found.expect(next);
+            assert!(
+                found.address == third
+                    && found.says.starts_with(&format!(
+                        "`USDC` is the name of 2 tokens. This result is about the largest, `usdc@eth` ({third}, on eth, market cap $2"
+                    ))
+                    && found.says.contains("; other tokens with this name: `USDC@base` ("),
+                "{found:?}"
+            );
+            assert_eq!(alone, None);
+        }
+        assert_eq!(largest("1001")[0], None);
+    }
+
+    #[test]
     fn a_symbol_names_the_one_token_that_has_it() {
         let tokens = "token_address,symbol,name,chain,market_cap\n0x1,UNI,Uniswap,eth,3\n0x2,LINK,Link,eth,5000000\n0x3,link,Other,base,\n\
                       0x4,Link,Third,bsc,9000000";
@@ -251,6 +330,11 @@ mod tests {
             "{several}"
         );
         assert!(several.ends_with(", on base, no market cap)"), "{several}");
+        assert_eq!(
+            largest_named(&snapshot, "LINK"),
+            None,
+            "9 is less than twice 5"
+        );
         assert_eq!(named("link@bnb"), Ok(fourth));
         assert_eq!(named("Link@base"), Ok(sample::address("0x3")));
         assert!(

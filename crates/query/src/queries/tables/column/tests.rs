@@ -51,6 +51,51 @@ fn values_are_counted_the_most_frequent_first() {
 }
 
 #[test]
+fn a_row_with_a_list_has_each_of_its_elements() {
+    let snapshot = snapshot(&[(
+        "tokens",
+        "token_address,symbol,name,chain\n0x1,A,A,\"base, oeth\"\n0x2,B,B,base\n0x3,C,C,\"oeth, base\"\n0x4,D,D,eth\n0x5,E,E,eth",
+    )]);
+    let ask = |query: &str| {
+        let counts =
+            answered::<CountsQuery>(&snapshot, &[("table", "tokens")], query).expect("counts");
+        let values = counts.counts.iter().map(|count| {
+            (
+                count.value.as_str().unwrap_or_default().to_owned(),
+                count.count,
+                count.share,
+            )
+        });
+        (
+            counts.rows,
+            counts.missing,
+            counts.distinct,
+            values.collect::<Vec<_>>(),
+        )
+    };
+    let of = |value: &str, count: u64, share: f64| (value.to_owned(), count, share);
+    assert_eq!(
+        ask("column=chain"),
+        (
+            5,
+            0,
+            3,
+            vec![of("base", 3, 0.6), of("eth", 2, 0.4), of("oeth", 2, 0.4)]
+        )
+    );
+    assert_eq!(
+        ask("column=chain&where=symbol:A").3,
+        [of("base", 1, 1.0), of("oeth", 1, 1.0)]
+    );
+    let described = answered::<DescribeQuery>(&snapshot, &[("table", "tokens")], "column=chain")
+        .expect("a description");
+    assert_eq!(
+        (described.min, described.max),
+        (json!("base"), json!("oeth"))
+    );
+}
+
+#[test]
 fn a_column_is_described_by_what_it_holds() {
     let close = ask::<DescribeQuery>("candles", "column=close").expect("a description");
     let figures = ["min", "quartile_1", "median", "quartile_3", "max", "mean"]
