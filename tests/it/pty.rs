@@ -70,7 +70,9 @@ fn the_palette_finds_a_token_and_selects_it() {
     let terminal = home.open();
     terminal.keys(":");
     terminal.see("palette");
-    terminal.keys("unis");
+    terminal.keys("qqqq\r");
+    terminal.see("no match; Esc closes");
+    terminal.keys("\x15unis");
     terminal.see("› unis");
     // Bracketed paste inserts text, line breaks included.
     terminal.keys("\x1b[200~w\rap\x1b[201~");

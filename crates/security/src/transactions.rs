@@ -103,11 +103,12 @@ pub fn examine(
         unfinished.push(format!("the transaction checks ran{newest}"));
     }
     if facts.dataset.is_approximate("transfers", "value") {
-        for anomaly in anomalies
+        // Once is enough: a reader sees all findings together.
+        let mut of_transfers = anomalies
             .iter_mut()
-            .filter(|anomaly| !OF_EVENTS.contains(&anomaly.code))
-        {
-            anomaly.sentence.push_str("; amounts are approximate (floating-point, or declared approximate in `dataset.toml`)");
+            .filter(|anomaly| !OF_EVENTS.contains(&anomaly.code));
+        if let Some(first) = of_transfers.next() {
+            first.sentence.push_str("; amounts are approximate in all findings (floating-point, or declared approximate in `dataset.toml`)");
         }
     }
     let CheckInput {

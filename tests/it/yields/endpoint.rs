@@ -204,7 +204,7 @@ fn the_plan_reckons_with_what_a_pool_paid_day_by_day() {
     assert!(number(&doubtful["apy"]) <= 2.0 && number(&doubtful["apy"]) > 1.9);
     let notes = seen["notes"].to_string();
     assert!(
-        notes.contains("Excluded `u2`: a yield is quoted, but nothing was paid"),
+        notes.contains("(`u2`): a yield is quoted, but nothing was paid"),
         "{notes}"
     );
     // Who wants at least 3 % gets only what holds.

@@ -164,8 +164,7 @@ impl CommandPalette {
         if let Some(folder) = self.folder() {
             return OverlayOutcome::Run(Command::OpenFolder(folder.to_owned()));
         }
-        self.run(self.rows.selected)
-            .unwrap_or(OverlayOutcome::Close)
+        self.run(self.rows.selected).unwrap_or(OverlayOutcome::Stay)
     }
 
     fn run(&self, row: usize) -> Option<OverlayOutcome> {
@@ -316,7 +315,7 @@ impl Dialog for CommandPalette {
                 (None, None) if self.entries.len() == self.fixed => {
                     "no match; tokens are listed once the dataset is loaded"
                 }
-                (None, None) => "no match",
+                (None, None) => "no match; Esc closes",
             };
             put(buffer, inside, 0, 2, says, theme.dim().patch(base));
         }

@@ -327,9 +327,10 @@ impl JobsView {
 
     fn open_report(&mut self, context: &Context<'_>) -> Effect {
         let Some(id) = self.job().map(|job| job.job_id.clone()) else {
-            return Effect::Warn(
-                "no job is selected; press a to start one for the selected token".to_owned(),
-            );
+            return Effect::Warn(format!(
+                "no job is selected; press a to start one for {}",
+                pane::asked_for(context)
+            ));
         };
         self.reader = Some(ReportPane::waiting(id.clone()));
         self.preview = None;

@@ -508,7 +508,19 @@ fn notes(plan: &Plan<'_>, holdings: &[WalletToken], level: RiskLevel) -> Vec<Str
             0 => String::new(),
             others => format!(" and {others} more"),
         };
-        Some(format!("Excluded `{}`{more}: {why}.", first.id))
+        // Ids of services say nothing to a reader.
+        let mut symbols = holdings
+            .iter()
+            .filter(|holding| holding.address == first.token)
+            .filter_map(|holding| holding.symbol.as_deref());
+        let symbol = symbols
+            .next()
+            .map_or_else(String::new, |symbol| format!(" {symbol}"));
+        let (protocol, chain) = (&first.protocol, first.chain.as_str());
+        Some(format!(
+            "Excluded {protocol}{symbol} on {chain} (`{}`){more}: {why}.",
+            first.id
+        ))
     }));
     notes.extend(holdings.iter().filter_map(tiny));
     let doubtful: f64 = plan

@@ -107,10 +107,7 @@ impl JobsView {
                 theme,
             );
         } else {
-            let name = context.token.map_or_else(
-                || "the selected token".to_owned(),
-                |token| rows::token_name(&token.to_string(), context),
-            );
+            let name = asked_for(context);
             put(buffer, body, 1, 1, "no deep analysis yet", theme.text());
             let says = format!(
                 "press a to start one for {name}: market, trendline, patterns, security, DEXes and holders in one report"
@@ -265,6 +262,26 @@ impl JobsView {
                 "Enter report   → tasks   x stop",
                 theme.dim(),
             );
+        }
+    }
+}
+
+/// The tokens that a new job would be for, in words.
+pub(super) fn asked_for(context: &Context<'_>) -> String {
+    const NAMED: usize = 3;
+    let name = |token: &Address| rows::token_name(&token.to_string(), context);
+    match (context.marks, context.token) {
+        ([], Some(token)) => name(&token),
+        ([], None) => "the selected token".to_owned(),
+        ([token], _) => name(token),
+        (marks, _) => {
+            let names: Vec<String> = marks.iter().take(NAMED).map(name).collect();
+            let more = if marks.len() > NAMED { ", …" } else { "" };
+            format!(
+                "the {} marked tokens ({}{more})",
+                marks.len(),
+                names.join(", ")
+            )
         }
     }
 }

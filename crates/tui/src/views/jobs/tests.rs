@@ -471,3 +471,20 @@ fn until(stage: &Stage, view: &mut JobsView, reached: &dyn Fn(&JobsView) -> bool
         || reached(&view.borrow()),
     );
 }
+
+#[test]
+fn the_tokens_of_a_new_job_are_named() {
+    let mut stage = Stage::loaded();
+    let [uni, link] = [UNI, LINK].map(|token| Address::parse(token).expect("an address"));
+    for (marks, expected) in [
+        (vec![uni], "UNI"),
+        (vec![uni, link], "the 2 marked tokens (UNI, LINK)"),
+        (
+            vec![uni, link, uni, link],
+            "the 4 marked tokens (UNI, LINK, UNI, …)",
+        ),
+    ] {
+        stage.marks = marks;
+        assert_eq!(pane::asked_for(&stage.context()), expected);
+    }
+}

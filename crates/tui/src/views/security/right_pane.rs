@@ -32,11 +32,11 @@ pub(super) fn holders(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> 
     let mut lines = vec![PaneLine::rule("holder concentration", counted(metrics))];
     lines.extend(chart(metrics, look));
     for (label, share) in [
-        ("top 10", metrics.top10),
-        ("top 50", metrics.top50),
-        ("top 10 individual", Some(metrics.top10_free)),
-        ("top 10 by owner", metrics.top10_owners),
-        ("top 50 individual", Some(metrics.top50_free)),
+        ("top 10 of supply", metrics.top10),
+        ("top 50 of supply", metrics.top50),
+        ("top 10 individuals", Some(metrics.top10_free)),
+        ("top 10 owners, of free", metrics.top10_owners),
+        ("top 50 individuals", Some(metrics.top50_free)),
     ] {
         if let Some(share) = share {
             lines.push(bar_line(

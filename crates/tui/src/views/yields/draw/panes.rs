@@ -13,7 +13,7 @@ const WIDEST: u16 = 180;
 /// Display names of the alternatives.
 const NAMES: &[(&str, &str)] = &[
     ("highest_apy", "best pool per token"),
-    ("highest_apy_unlimited", "highest APY, no limits"),
+    ("highest_apy_unlimited", "highest quoted APY, no limits"),
     ("by_quoted_apy", "by quoted APY"),
 ];
 
@@ -74,7 +74,7 @@ impl YieldView {
         context: &Context<'_>,
     ) {
         let (title, note) = match pane {
-            Pane::Comparison => ("comparison", "risk · net yield/yr · vs this plan"),
+            Pane::Comparison => ("comparison", "risk · net/yr · vs plan"),
             Pane::Allocation => ("allocation", "share of the allocation"),
             Pane::Steps => ("steps", "gas, USD"),
         };
