@@ -75,6 +75,10 @@ const INSTRUCTIONS: &str = "Crypto-token data computed from the user's own datas
     results agree. Money is USD, APY percent, fractions 0–1. A missing value is null, never zero. Errors state what was expected.";
 
 /// POST /mcp.
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "the table of endpoints expects it"
+)]
 pub(super) fn answer(call: &Call<'_>, body: &[u8]) -> Answered {
     let mut headers = call.headers.cloned().unwrap_or_default();
     // The guard has checked the host, and every answer is JSON: rmcp need not check either.

@@ -231,6 +231,11 @@ fn answers(endpoint: &Endpoint, schemas: &mut SchemaGenerator) -> Map<String, Va
             json!({ "description": meaning, "headers": headers.clone() }),
         );
     }
+    let mut success = json!({ "description": endpoint.summary, "headers": headers });
+    if let Some(content) = content_of(endpoint, schemas) {
+        success["content"] = content;
+    }
+    answers.insert(endpoint.status.to_string(), success);
     if endpoint.path == "/mcp" {
         let meaning = "A notification was received; it has no answer.";
         answers.insert(
@@ -238,11 +243,6 @@ fn answers(endpoint: &Endpoint, schemas: &mut SchemaGenerator) -> Map<String, Va
             json!({ "description": meaning, "headers": headers.clone() }),
         );
     }
-    let mut success = json!({ "description": endpoint.summary, "headers": headers });
-    if let Some(content) = content_of(endpoint, schemas) {
-        success["content"] = content;
-    }
-    answers.insert(endpoint.status.to_string(), success);
     for (status, codes) in by_status(&codes_of(endpoint)) {
         let words: Vec<_> = codes
             .iter()

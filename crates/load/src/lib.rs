@@ -217,8 +217,7 @@ impl Dataset {
 
     /// Typed rows of the table `name`; empty where it is not loaded.
     fn rows<T: FromColumns>(&self, name: &str) -> Vec<T> {
-        self.table(name)
-            .map_or_else(Vec::new, |table| table.typed())
+        self.table(name).map_or_else(Vec::new, Table::typed)
     }
 
     /// Typed rows of the table `name`, read on demand; empty where it is not loaded.

@@ -271,7 +271,7 @@ mod tests {
             ("price>abc", false),
             ("price 20", false),
             ("nonsense>20", false),
-            ("chain:moon", false),
+            ("chain:qqq", false),
             ("trend=up", false),
             ("age<90", false),
             ("price>20 or", false),

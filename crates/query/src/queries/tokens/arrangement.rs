@@ -91,9 +91,7 @@ impl TokenListQuery {
                 |token| token.price.map(|_| 1.0),
             ];
             let orders = figures.map(|figure| descending(of(a, figure), of(b, figure)));
-            orders
-                .into_iter()
-                .fold(Ordering::Equal, |order, next| order.then(next))
+            orders.into_iter().fold(Ordering::Equal, Ordering::then)
         };
         let ties = |(rank_a, a): &Hit, (rank_b, b): &Hit| {
             let unsorted = if self.sort.is_empty() {
