@@ -4,6 +4,7 @@
 use serde_json::Value;
 
 use super::table::aligned;
+use frames::export::begins_formula;
 
 type Rows<'a> = Vec<&'a Value>;
 
@@ -13,7 +14,12 @@ pub(super) fn csv(answer: &Value) -> Vec<u8> {
         [(_, rows)] => rows.clone(),
         _ => vec![answer],
     };
-    let (header, cells) = grid(&rows);
+    let (header, mut cells) = grid(&rows);
+    for cell in cells.iter_mut().flatten() {
+        if begins_formula(cell) {
+            cell.insert(0, '\'');
+        }
+    }
     let mut writer = csv::Writer::from_writer(Vec::new());
     if header.is_empty() {
         return Vec::new();
@@ -23,6 +29,25 @@ pub(super) fn csv(answer: &Value) -> Vec<u8> {
         .and_then(|()| cells.iter().try_for_each(|row| writer.write_record(row)));
     written.expect("every row is as long as the header, and writing to memory cannot fail");
     writer.into_inner().expect("flushing to memory cannot fail")
+}
+
+/// A sentence on the parts of the response that its CSV lacks; `None` if it has all of them.
+pub(super) fn left_out(answer: &Value) -> Option<String> {
+    let lists = lists(answer);
+    let [(list, _)] = lists.as_slice() else {
+        return None;
+    };
+    let members = answer.as_object().into_iter().flatten();
+    let others: Vec<String> = members
+        .filter(|(name, _)| name != list)
+        .map(|(name, _)| format!("`{name}`"))
+        .collect();
+    (!others.is_empty()).then(|| {
+        format!(
+            "The CSV has the rows of `{list}`. It leaves out {}; `--format json` shows them.",
+            others.join(", ")
+        )
+    })
 }
 
 /// Renders the response as text tables.
@@ -176,6 +201,20 @@ mod tests {
         for (answer, expected) in cases {
             assert_eq!(String::from_utf8_lossy(&csv(&answer)), expected, "{answer}");
         }
+    }
+
+    #[test]
+    fn what_csv_leaves_out_is_said_and_no_cell_is_a_formula() {
+        let answer = json!({"page": 1, "tokens": [{"a": "=1+1", "b": -2.5, "c": "@uni"}]});
+        assert_eq!(
+            left_out(&answer).as_deref(),
+            Some(
+                "The CSV has the rows of `tokens`. It leaves out `page`; `--format json` shows them."
+            )
+        );
+        assert_eq!(csv(&answer), b"a,b,c\n'=1+1,-2.5,'@uni\n");
+        assert_eq!(left_out(&json!({"tokens": [{"a": 1}]})), None);
+        assert_eq!(left_out(&json!({"a": 1, "b": 2})), None);
     }
 
     #[test]

@@ -17,7 +17,7 @@ use tokio::sync::broadcast::{Receiver, error::RecvError};
 use super::{
     AsOfArgs, flatten,
     meter::Meter,
-    outcome::{Failure, Outcome, print},
+    outcome::{self, Failure, Outcome, print},
     program::{Program, warn},
 };
 use crate::config::plain_reason;
@@ -154,7 +154,13 @@ pub(super) fn run(args: &GetArgs) -> Outcome {
             line.push(b'\n');
             print(line)
         }
-        Format::Csv => print(flatten::csv(&parsed(&reply.body)?)),
+        Format::Csv => {
+            let answer = parsed(&reply.body)?;
+            if let Some(says) = flatten::left_out(&answer) {
+                outcome::say_more(&says);
+            }
+            print(flatten::csv(&answer))
+        }
         Format::Table => print(flatten::table(&parsed(&reply.body)?)),
     })
 }

@@ -123,7 +123,7 @@ impl<'a> DemoTable<'a> {
             .map(|column| column.name.to_owned())
             .collect();
         let sink = form
-            .over(file, &names)
+            .over_dataset(file, &names)
             .map_err(|error| failed(&temporary, &error))?;
         Ok(Self {
             name,

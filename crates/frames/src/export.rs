@@ -226,6 +226,11 @@ pub fn write_to<W: Write + Send + 'static>(
     Ok(sink.finish()?)
 }
 
+/// Whether a spreadsheet would run the text as a formula. In CSV it gets an apostrophe, which our import takes away again.
+pub fn begins_formula(text: &str) -> bool {
+    text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err()
+}
+
 /// Each row as a JSON object.
 pub fn objects(frame: &DataFrame) -> impl Iterator<Item = String> {
     let names: Vec<String> = frame
@@ -316,6 +321,29 @@ mod tests {
     fn go(path: &Path, columns: &[&str], rows: &ExportRows) -> Result<u64, ExportError> {
         let columns: Vec<String> = columns.iter().map(|&column| column.to_owned()).collect();
         write(path, &columns, rows, false, &mut { GO_ON })
+    }
+
+    #[test]
+    fn a_text_that_a_spreadsheet_would_run_gets_an_apostrophe_and_numbers_are_written_one_way() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("x.csv");
+        let cells = [
+            json!("=1+1"),
+            json!("@uni"),
+            json!("+x"),
+            json!("-"),
+            json!("\t=1"),
+            json!("-5"),
+            json!("a=b"),
+            json!(-1e-7),
+            json!(5.0),
+        ];
+        let rows = ExportRows::Values(cells.into_iter().map(|cell| vec![cell]).collect());
+        go(&path, &["x"], &rows).expect("written");
+        assert_eq!(
+            fs::read_to_string(path).expect("the file"),
+            "x\n'=1+1\n'@uni\n'+x\n'-\n'\t=1\n-5\na=b\n-0.0000001\n5\n"
+        );
     }
 
     fn values() -> ExportRows {

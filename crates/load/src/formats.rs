@@ -457,8 +457,15 @@ pub fn tabs_for_blanks(text: &[u8]) -> Vec<u8> {
     text::with_tabs(text)
 }
 
-/// The value of a cell that is written as a formula to make Excel read it as text: `1` for `="1"`.
+/// The value of a cell that is written so that a spreadsheet reads it as text: `1` for `="1"`, and `=A1` for `'=A1`.
 pub fn without_formula(cell: &str) -> &str {
+    if let Some(text) = cell.strip_prefix('\'') {
+        return if frames::export::begins_formula(text) {
+            text
+        } else {
+            cell
+        };
+    }
     cell.strip_prefix("=\"")
         .and_then(|rest| rest.strip_suffix('"'))
         .filter(|text| !text.contains('"'))
@@ -468,6 +475,22 @@ pub fn without_formula(cell: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_that_was_kept_from_being_a_formula_is_read_as_it_was() {
+        for (cell, text) in [
+            ("=\"1\"", "1"),
+            ("'=A1", "=A1"),
+            ("'@uni", "@uni"),
+            ("'-", "-"),
+            ("'-5", "'-5"),
+            ("'tis", "'tis"),
+            ("''=A1", "''=A1"),
+            ("", ""),
+        ] {
+            assert_eq!(without_formula(cell), text, "{cell}");
+        }
+    }
 
     #[test]
     fn a_file_name_tells_its_format() {

@@ -2,6 +2,7 @@
 
 use std::{
     io::{BufRead, BufReader, ErrorKind, Read, Write},
+    net::Shutdown,
     sync::mpsc,
     time::{Duration, Instant},
 };
@@ -11,7 +12,7 @@ use load::Dataset;
 use model::address::Address;
 use query::{queries::token::TokenQuery, service::ServiceEvent};
 
-use super::server::{Answer, JSON, KEY, Running, TOKEN, get};
+use super::server::{Answer, JSON, KEY, Running, TOKEN, get, request};
 use crate::wait::{PATIENCE, wait_until};
 
 #[test]
@@ -50,6 +51,55 @@ fn malformed_requests_get_a_4xx_and_the_server_goes_on() {
         );
     }
     assert_eq!(server.get("/healthz").status, 200);
+}
+
+#[test]
+fn a_page_of_another_origin_changes_nothing() {
+    let server = Running::start();
+    let body = r#"{"condition":"price>1"}"#;
+    let send = |method, path, origin: &str, body: &str| {
+        let headers = format!("{JSON}{origin}Content-Length: {}\r\n", body.len());
+        server.ask(&request(method, path, &headers, body))
+    };
+    for (origin, status) in [
+        ("", 201),
+        ("Origin: http://127.0.0.1\r\n", 201),
+        ("Origin: https://evil.example\r\n", 403),
+        ("Origin: null\r\n", 403),
+    ] {
+        let answer = send("POST", "/alerts", origin, body);
+        assert_eq!(answer.status, status, "{origin}");
+    }
+    let evil = "Origin: https://evil.example\r\n";
+    send("DELETE", "/alerts/a_1", evil, "").is_problem(403, "foreign_origin", "evil.example");
+    assert_eq!(
+        send("GET", "/tokens", evil, "").status,
+        200,
+        "reading needs CORS"
+    );
+}
+
+#[test]
+fn a_body_may_begin_with_a_byte_order_mark() {
+    let server = Running::start();
+    let marked = "\u{feff}{\"condition\":\"price>1\"}";
+    assert_eq!(server.post("/alerts", marked).status, 201);
+    server
+        .post("/alerts", &format!("\u{feff}{marked}"))
+        .is_problem(400, "invalid_json", "a second mark");
+}
+
+#[test]
+fn a_client_that_has_finished_sending_gets_its_answer() {
+    let server = Running::start();
+    for _ in 0..20 {
+        let mut stream = server.connect();
+        stream.write_all(&get("/tokens", "")).expect("sent");
+        stream.shutdown(Shutdown::Write).expect("half closed");
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).expect("an answer");
+        assert_eq!(Answer::parse(&answer).status, 200);
+    }
 }
 
 #[test]

@@ -83,14 +83,32 @@ impl ExportFormat {
         matches!(self, Self::Parquet | Self::Arrow)
     }
 
-    /// Starts a table in an empty output. Buffer slow outputs: writes are small.
+    /// Starts a table in an empty output; no spreadsheet runs its texts as formulas. Buffer slow outputs: writes are small.
     pub fn over<W: Write + Send + 'static>(
         self,
         out: W,
         columns: &[String],
     ) -> Result<Box<dyn TableSink>, FrameError> {
+        self.start(out, columns, true)
+    }
+
+    /// As `over`, for the files of a dataset, which are read as they are.
+    pub fn over_dataset<W: Write + Send + 'static>(
+        self,
+        out: W,
+        columns: &[String],
+    ) -> Result<Box<dyn TableSink>, FrameError> {
+        self.start(out, columns, false)
+    }
+
+    fn start<W: Write + Send + 'static>(
+        self,
+        out: W,
+        columns: &[String],
+        marks_formulas: bool,
+    ) -> Result<Box<dyn TableSink>, FrameError> {
         Ok(match self {
-            Self::Csv => Box::new(CsvFile::new(out, columns)?),
+            Self::Csv => Box::new(CsvFile::new(out, columns, marks_formulas)?),
             Self::Json => Box::new(Objects::new(out, columns, ["[\n", ",\n", "\n]\n"])?),
             Self::Ndjson => Box::new(Objects::new(out, columns, ["", "\n", "\n"])?),
             Self::Parquet => Box::new(ParquetFile {
@@ -134,16 +152,18 @@ struct CsvFile<W: Write> {
     writer: csv::Writer<W>,
     columns: usize,
     text: Vec<u8>,
+    marks_formulas: bool,
 }
 
 impl<W: Write> CsvFile<W> {
-    fn new(out: W, columns: &[String]) -> csv::Result<Self> {
+    fn new(out: W, columns: &[String], marks_formulas: bool) -> csv::Result<Self> {
         let mut writer = csv::Writer::from_writer(out);
         writer.write_record(columns)?;
         Ok(Self {
             writer,
             columns: columns.len(),
             text: Vec::new(),
+            marks_formulas,
         })
     }
 }
@@ -155,6 +175,11 @@ impl<W: Write> TableSink for CsvFile<W> {
             for column in &cells {
                 self.text.clear();
                 column.text(row, &mut self.text);
+                if self.marks_formulas
+                    && std::str::from_utf8(&self.text).is_ok_and(super::begins_formula)
+                {
+                    self.text.insert(0, b'\'');
+                }
                 self.writer.write_field(&self.text)?;
             }
             self.writer.write_record(None::<&[u8]>)?;
@@ -422,6 +447,9 @@ impl Cells<'_> {
             Self::Values(rows, column) => match rows[row].get(*column) {
                 None | Some(Value::Null) => {}
                 Some(Value::String(text)) => out.extend_from_slice(text.as_bytes()),
+                Some(Value::Number(number)) if number.is_f64() => {
+                    append_shown(out, number.as_f64());
+                }
                 Some(value) => append_shown(out, Some(value)),
             },
             Self::Other(cells) => match json_of_cell(cells, row) {
