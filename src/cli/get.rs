@@ -152,14 +152,14 @@ pub(super) fn run(args: &GetArgs) -> Outcome {
         Format::Json => {
             let mut line = reply.body.to_vec();
             line.push(b'\n');
-            print(line)
+            print(outcome::for_reader(line))
         }
         Format::Csv => {
             let answer = parsed(&reply.body)?;
             if let Some(says) = flatten::left_out(&answer) {
                 outcome::say_more(&says);
             }
-            print(flatten::csv(&answer))
+            print(outcome::for_reader(flatten::csv(&answer)))
         }
         Format::Table => print(flatten::table(&parsed(&reply.body)?)),
     })

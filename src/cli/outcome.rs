@@ -2,7 +2,7 @@
 
 use std::{
     fmt,
-    io::{self, Write},
+    io::{self, IsTerminal as _, Write},
     process::ExitCode,
 };
 
@@ -100,6 +100,21 @@ pub(super) fn say_more(message: &str) {
     writeln!(io::stderr(), "{}", printable(message)).ok();
 }
 
+/// The text as it is where a program reads it; at a terminal, without what would steer it.
+pub(super) fn for_reader(text: Vec<u8>) -> Vec<u8> {
+    if io::stdout().is_terminal() {
+        shown(&text).into_bytes()
+    } else {
+        text
+    }
+}
+
+fn shown(text: &[u8]) -> String {
+    let lines = String::from_utf8_lossy(text);
+    let lines: Vec<String> = lines.split('\n').map(printable).collect();
+    lines.join("\n")
+}
+
 /// Writes the whole text to stdout.
 pub(super) fn print(text: impl AsRef<[u8]>) -> Outcome {
     let mut stdout = io::stdout().lock();
@@ -132,6 +147,14 @@ fn steers_a_terminal(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_in_an_answer_steers_a_terminal() {
+        assert_eq!(
+            shown("a,b\nev\u{1b}[31mil\u{7},\u{202e}x\n".as_bytes()),
+            "a,b\nev\u{fffd}[31mil\u{fffd},\u{fffd}x\n"
+        );
+    }
 
     #[test]
     fn advice_names_a_command_and_no_request() {

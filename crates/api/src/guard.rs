@@ -1,7 +1,7 @@
 //! The checks that every request must pass, in order: size of target and headers, Host, key, origin, rate limit. Routing, bodies and parameters are
 //! checked later; nothing here reads a body.
 
-use std::time::Instant;
+use std::{net::Ipv4Addr, time::Instant};
 
 use hyper::{
     HeaderMap, Method, StatusCode, Uri, Version,
@@ -110,9 +110,15 @@ fn is_own_host(host: &[u8], configured: &[String]) -> bool {
         }
         _ => host,
     };
-    [&b"localhost"[..], b"127.0.0.1", b"[::1]"]
+    let is_loopback = || {
+        let address = std::str::from_utf8(name).ok()?.parse::<Ipv4Addr>().ok()?;
+        Some(address.is_loopback())
+    };
+    // A page can give a name any address, but not an address another one.
+    [&b"localhost"[..], b"[::1]"]
         .iter()
         .any(|loopback| name.eq_ignore_ascii_case(loopback))
+        || is_loopback() == Some(true)
         || configured.iter().any(|known| {
             name.eq_ignore_ascii_case(known.as_bytes())
                 || host.eq_ignore_ascii_case(known.as_bytes())
@@ -281,6 +287,9 @@ mod tests {
             ("LOCALHOST:1", true),
             ("127.0.0.1:8787", true),
             ("127.0.0.1:", true),
+            ("127.0.0.2:8787", true),
+            ("128.0.0.1", false),
+            ("127.1", false),
             ("[::1]", true),
             ("[::1]:80", true),
             ("deck.example:8787", true),

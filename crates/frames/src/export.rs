@@ -226,8 +226,10 @@ pub fn write_to<W: Write + Send + 'static>(
     Ok(sink.finish()?)
 }
 
-/// Whether a spreadsheet would run the text as a formula. In CSV it gets an apostrophe, which our import takes away again.
+/// Whether a spreadsheet would run the text as a formula, or it looks like one that was kept from it. In CSV it gets an apostrophe, which our
+/// import takes away again.
 pub fn begins_formula(text: &str) -> bool {
+    let text = text.trim_start_matches('\'');
     text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err()
 }
 
@@ -335,6 +337,7 @@ mod tests {
             json!("\t=1"),
             json!("-5"),
             json!("a=b"),
+            json!("'=1"),
             json!(-1e-7),
             json!(5.0),
         ];
@@ -342,7 +345,7 @@ mod tests {
         go(&path, &["x"], &rows).expect("written");
         assert_eq!(
             fs::read_to_string(path).expect("the file"),
-            "x\n'=1+1\n'@uni\n'+x\n'-\n'\t=1\n-5\na=b\n-0.0000001\n5\n"
+            "x\n'=1+1\n'@uni\n'+x\n'-\n'\t=1\n-5\na=b\n''=1\n-0.0000001\n5\n"
         );
     }
 

@@ -485,7 +485,7 @@ mod tests {
             ("'-", "-"),
             ("'-5", "'-5"),
             ("'tis", "'tis"),
-            ("''=A1", "''=A1"),
+            ("''=A1", "'=A1"),
             ("", ""),
         ] {
             assert_eq!(without_formula(cell), text, "{cell}");

@@ -111,6 +111,14 @@ fn taken(kind: Option<ParameterKind>, own: &str, value: Value) -> Value {
             .collect::<Vec<_>>()
             .join(",")
             .into(),
+        (Some(ParameterKind::Words(words)), Value::String(names)) => names
+            .split(',')
+            .map(|name| counted(words, name.trim()))
+            .collect::<Vec<_>>()
+            .join(",")
+            .into(),
+        // A sum is asked for as `sum:value`, and its column is `sum_value`.
+        (_, Value::String(columns)) if own == "sort" => columns.replace(':', "_").into(),
         // A day is meant to its end, as in `as_of`.
         (Some(ParameterKind::Time), Value::String(day)) if own == "to" && is_day(&day) => {
             format!("{day}T23:59:59Z").into()
@@ -133,6 +141,19 @@ fn usual(name: &str) -> &str {
         .iter()
         .find(|kind| kind.word.eq_ignore_ascii_case(name))
         .map_or(name, |kind| kind.usual)
+}
+
+/// The word, in the plural or singular if only that is known.
+fn counted<'w>(words: &[&'static str], word: &'w str) -> &'w str {
+    let plural = |known: &&&'static str| known.strip_suffix('s') == Some(word);
+    if words.contains(&word) {
+        word
+    } else if let Some(known) = words.iter().find(plural) {
+        known
+    } else {
+        let one = word.strip_suffix('s').unwrap_or(word);
+        if words.contains(&one) { one } else { word }
+    }
 }
 
 fn is_day(text: &str) -> bool {
@@ -304,6 +325,16 @@ mod tests {
                 "candles",
                 json!({ "from": "2026-11-10", "to": "2026-11-10T12:00:00Z" }),
                 json!({ "from": "2026-11-10", "to": "2026-11-10T12:00:00Z" }),
+            ),
+            (
+                "tokens",
+                json!({ "only": "symbol, chain,prices", "sort": "-price" }),
+                json!({ "only": "symbol,chains,price", "sort": "-price" }),
+            ),
+            (
+                "table",
+                json!({ "sort": "-sum:market_cap" }),
+                json!({ "sort": "-sum_market_cap" }),
             ),
             (
                 "tokens",

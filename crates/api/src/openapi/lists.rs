@@ -44,7 +44,7 @@ fn day() -> String {
 
 /// Pattern of a past day, or of an RFC 3339 time.
 pub(super) fn as_of() -> Value {
-    let pattern = format!("^({}({CLOCK})?)?$", day());
+    let pattern = format!("^{}({CLOCK})?$", day());
     json!({ "type": "string", "pattern": pattern, "examples": ["2026-08-14", "2026-08-14T09:30:00Z"] })
 }
 
@@ -104,7 +104,7 @@ fn pattern(columns: &[FilterColumn]) -> String {
     // A word without spaces, or a quoted string.
     const WORD: &str = "[^\\s\\u0085\":=<>!(),][^\\s\\u0085\"(),]*|\"[^\"]*\"";
     const PART: &str = "[A-Za-z0-9_-]+";
-    const NUMBER: &str = "\\$?[+-]?([0-9]{1,3}(,[0-9]{3}){1,4}|[0-9]{1,15})(\\.[0-9]{1,9})?([kKmMbBtT]|[eE][+-]?[0-9]{1,2})?";
+    const NUMBER: &str = "\\$?[+-]?(([0-9]{1,3}([,_][0-9]{3}){1,4}|[0-9]{1,15})(\\.[0-9]{1,9})?|\\.[0-9]{1,9})([kKmMbBtT]|[eE][+-]?[0-9]{1,2})?";
     // Between the values of `in`, a comma ends one.
     const IN_LIST: &str = "-?[0-9]{1,15}(\\.[0-9]{1,9})?([kmbt]|e[+-]?[0-9]{1,2})?";
     let clock = "[T ]([01][0-9]|2[0-3])(:[0-5][0-9]){0,2}";
@@ -178,8 +178,8 @@ fn pattern(columns: &[FilterColumn]) -> String {
         .chain(closed)
         .collect::<Vec<_>>()
         .join("|");
-    let term = format!("((not +|\\( *)*({condition})( *\\))*)");
-    format!("^ *({term}( +((and|or|&&|\\|\\|) +)?{term}){{0,31}})? *$")
+    let term = format!("(((not|NOT) +|\\( *)*({condition})( *\\))*)");
+    format!("^ *({term}( +((and|or|AND|OR|&&|\\|\\|) +)?{term}){{0,31}})? *$")
 }
 
 /// Name and aliases of a column.
@@ -189,7 +189,7 @@ fn names(column: &FilterColumn) -> impl Iterator<Item = &'static str> {
 
 /// What may stand for sign and value: a list of values, of which one must hold.
 fn choice(value: &str) -> String {
-    format!("| +(not +)?in +\\( *({value})( *, *({value})){{0,7}} *\\)")
+    format!("| +((not|NOT) +)?(in|IN) +\\( *({value})( *, *({value})){{0,7}} *\\)")
 }
 
 fn example(columns: &[FilterColumn]) -> String {
@@ -258,6 +258,9 @@ mod tests {
             ("cap>1,000", true),
             ("cap>1,000,000.5", true),
             ("cap>1e6", true),
+            ("cap>1_000", true),
+            ("price>=.5", true),
+            ("NOT price>1 AND cap>2", true),
             ("cap>10M", true),
             ("cap>$10M", true),
             ("chain:ethereum", true),
