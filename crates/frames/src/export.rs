@@ -226,7 +226,7 @@ pub fn write_to<W: Write + Send + 'static>(
     Ok(sink.finish()?)
 }
 
-/// Whether a spreadsheet would run the text as a formula, or it looks like one that was kept from it. In CSV it gets an apostrophe, which our
+/// Whether a spreadsheet would run the text as a formula, with or without apostrophes before it. In CSV it gets an apostrophe, which our
 /// import takes away again.
 pub fn begins_formula(text: &str) -> bool {
     let text = text.trim_start_matches('\'');
